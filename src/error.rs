@@ -1,0 +1,40 @@
+use crate::scheduler::Refusal;
+
+/// What went wrong, for a program to branch on; the message of the [`PoolError`] is for people.
+///
+/// New codes come with new options, so a `match` needs a wildcard arm.
+#[derive(Debug, Copy, Clone, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum PoolErrorCode {
+    /// Whatever has no code of its own. It is the default, so that a factory can report an error of
+    /// its own with [`pool_err!`](crate::pool_err) and a message alone.
+    #[default]
+    Failed,
+    /// The request came while the pool was being cleared. It may be repeated when that is done.
+    Clearing,
+    /// The request was waiting or creating when a clear began, which ended it.
+    Cleared,
+    /// A limit is zero, or the factory returned a worker of another key or class, or one that
+    /// denies its own. Repeating the request changes nothing.
+    InvalidConfig,
+}
+
+/// The error of every pool: a [`PoolErrorCode`], a message, and maybe a source.
+pub type PoolError = sfo_result::Error<PoolErrorCode>;
+
+/// The result of whatever a pool or a factory does.
+pub type PoolResult<T> = sfo_result::Result<T, PoolErrorCode>;
+
+pub(crate) fn invalid_config(why: &str) -> PoolError {
+    PoolError::new(PoolErrorCode::InvalidConfig, why.to_owned())
+}
+
+impl From<Refusal> for PoolError {
+    fn from(refusal: Refusal) -> Self {
+        let (code, why) = match refusal {
+            Refusal::Clearing => (PoolErrorCode::Clearing, "pool is clearing"),
+            Refusal::Cleared => (PoolErrorCode::Cleared, "pool cleared"),
+        };
+        Self::new(code, why.to_owned())
+    }
+}

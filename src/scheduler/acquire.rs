@@ -1,0 +1,266 @@
+//! Events of a request: look for an idle worker, join the line, collect, leave.
+
+use super::waiter::WaiterState;
+use super::{BucketId, Effects, Lane, Refusal, Scheduler, Slot, Ticket, Waiter};
+
+/// Which worker a request wants.
+#[derive(Debug)]
+pub(crate) enum Wish<'a, K> {
+    /// One of the sole bucket.
+    Sole,
+    /// Any.
+    Any,
+    /// Any; may create again once the bucket of this key has room.
+    AnyOnceRoom { hash: u64, key: &'a K },
+    /// One of the bucket of this key, or one that serves the key.
+    Of { hash: u64, key: &'a K },
+}
+
+impl<K> Clone for Wish<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Wish<'_, K> {}
+
+impl<'a, K> Wish<'a, K> {
+    pub(crate) fn key(self) -> Option<&'a K> {
+        match self {
+            Self::Of { key, .. } | Self::AnyOnceRoom { key, .. } => Some(key),
+            Self::Sole | Self::Any => None,
+        }
+    }
+}
+
+/// A request that found no idle worker at first glance, and what it has prepared. Whatever is not
+/// needed stays with the caller, to be dropped outside the lock.
+#[derive(Debug)]
+pub(crate) struct Entry<'a, K, B> {
+    pub(crate) wish: Wish<'a, K>,
+    /// Its place, if it has one already.
+    pub(crate) ticket: Option<Ticket>,
+    /// The slot, empty by now, of a worker that was given to this request in vain.
+    pub(crate) held: &'a mut Option<Slot>,
+    /// Rings when there is something to collect.
+    pub(crate) bell: &'a mut Option<B>,
+    /// The key of the bucket, should it be new.
+    pub(crate) spare_key: &'a mut Option<K>,
+}
+
+/// An idle worker, lent out. It still has to be asked whether it is well.
+#[derive(Debug)]
+pub(crate) struct Lent<V> {
+    pub(crate) value: V,
+    pub(crate) slot: Slot,
+    /// The place of the request, should the worker turn out to be dead.
+    pub(crate) ticket: Ticket,
+}
+
+#[derive(Debug)]
+pub(crate) enum Entered<V> {
+    Lent(Lent<V>),
+    /// The bell rings, or has rung.
+    Waits(Ticket),
+}
+
+/// What a waiter collects.
+#[derive(Debug)]
+pub(crate) enum Grant<V> {
+    /// A worker that was well when it was returned just now.
+    Worker(V, Slot),
+    /// The right to create.
+    Create(Slot),
+    Refused(Refusal),
+}
+
+impl<K: Eq, V, B> Scheduler<K, V, B> {
+    /// Lends the newest idle worker of the request's own bucket, if there is one; everything else
+    /// is left to [`enter`](Self::enter).
+    ///
+    /// An idle worker has nobody waiting for it, so nobody is passed.
+    pub(crate) fn lend(
+        &mut self,
+        wish: Wish<'_, K>,
+        now: u64,
+        effects: &mut Effects<K, V, B>,
+    ) -> Result<Option<Lent<V>>, Refusal> {
+        if self.is_clearing() {
+            return Err(Refusal::Clearing);
+        }
+        let now = self.advance(now);
+        let Some((bucket, index)) = self.find_newest(self.preferred(wish), now) else {
+            return Ok(None);
+        };
+        let (value, slot) = self.take_idle(bucket, index);
+        self.doom_expired(Some(bucket), now, effects);
+        let ticket = self.next_ticket();
+        Ok(Some(Lent { value, slot, ticket }))
+    }
+
+    /// Takes an idle worker that fits, or joins the line and is served from there.
+    ///
+    /// Runs a key's `Eq` and `serves` before the first change: if one of them panics, nothing has
+    /// happened.
+    pub(crate) fn enter(
+        &mut self,
+        entry: Entry<'_, K, B>,
+        now: u64,
+        serves: impl Fn(&V, &K) -> bool,
+        effects: &mut Effects<K, V, B>,
+    ) -> Result<Entered<V>, Refusal> {
+        if entry.held.as_ref().is_some_and(|slot| slot.generation != self.generation) {
+            return Err(Refusal::Cleared);
+        }
+        if self.is_clearing() {
+            return Err(Refusal::Clearing);
+        }
+        let now = self.advance(now);
+        let home = self.home(entry.wish);
+        let found = self
+            .find_newest(self.preferred(entry.wish), now)
+            .or_else(|| self.find_stranger(entry.wish, now, serves));
+
+        let ticket = entry.ticket.unwrap_or_else(|| self.next_ticket());
+        let held = entry.held.take();
+        let entered = match found {
+            Some((bucket, index)) => {
+                let (value, slot) = self.take_idle(bucket, index);
+                Entered::Lent(Lent { value, slot, ticket })
+            }
+            None => {
+                self.join(home, entry, ticket);
+                Entered::Waits(ticket)
+            }
+        };
+        let left = held.and_then(|slot| self.close_slot(slot));
+        // Where buckets are apart, the slot held was one of the bucket asked for.
+        let scope = match &entered {
+            Entered::Lent(lent) => lent.slot.bucket,
+            Entered::Waits(ticket) => self.waiters[ticket].lane.bucket(),
+        };
+        self.doom_expired(scope, now, effects);
+        self.settle(scope, effects);
+        if let Some(bucket) = left {
+            self.sweep(bucket, effects);
+        }
+        Ok(entered)
+    }
+
+    /// Takes what a waiter was given; `None` if that is nothing yet.
+    pub(crate) fn collect(&mut self, ticket: Ticket) -> Option<Grant<V>> {
+        if matches!(self.waiters.get(&ticket)?.state, WaiterState::Queued) {
+            return None;
+        }
+        match self.waiters.remove(&ticket)?.state {
+            WaiterState::Queued => None,
+            WaiterState::Handed(place) => {
+                let (value, slot) = self.unpark(place);
+                Some(Grant::Worker(value, slot))
+            }
+            WaiterState::Granted(slot) => Some(Grant::Create(slot)),
+            WaiterState::Cleared => Some(Grant::Refused(Refusal::Cleared)),
+        }
+    }
+
+    /// Ends a request that was not collected. A worker that had been handed to it must be given
+    /// back under the same lock; its bell, if it never rang, is to be dropped outside.
+    pub(crate) fn cancel(
+        &mut self,
+        ticket: Ticket,
+        effects: &mut Effects<K, V, B>,
+    ) -> (Option<(V, Slot)>, Option<B>) {
+        if !self.waiters.contains_key(&ticket) {
+            return (None, None);
+        }
+        if matches!(self.waiters[&ticket].state, WaiterState::Queued) {
+            let lane = self.leave(ticket);
+            let bell = self.waiters.remove(&ticket).and_then(|waiter| waiter.bell);
+            if let Some(bucket) = lane.bucket() {
+                self.sweep(bucket, effects);
+            }
+            return (None, bell);
+        }
+        match self.collect(ticket) {
+            Some(Grant::Worker(value, slot)) => (Some((value, slot)), None),
+            Some(Grant::Create(slot)) => {
+                self.free(slot, None, effects);
+                (None, None)
+            }
+            Some(Grant::Refused(_)) | None => (None, None),
+        }
+    }
+
+    /// The bucket whose newest idle worker the request would take before any other.
+    fn preferred(&self, wish: Wish<'_, K>) -> Option<BucketId> {
+        match wish {
+            Wish::Any | Wish::AnyOnceRoom { .. } => {
+                self.recency.as_ref()?.last_key_value().map(|(_, &bucket)| bucket)
+            }
+            Wish::Sole | Wish::Of { .. } => self.home(wish),
+        }
+    }
+
+    /// The bucket, if it exists, in which the request would wait.
+    fn home(&self, wish: Wish<'_, K>) -> Option<BucketId> {
+        match wish {
+            Wish::Sole => self.buckets.sole(),
+            Wish::Of { hash, key } | Wish::AnyOnceRoom { hash, key } => {
+                self.buckets.find(hash, key)
+            }
+            Wish::Any => None,
+        }
+    }
+
+    fn find_newest(&self, bucket: Option<BucketId>, now: u64) -> Option<(BucketId, usize)> {
+        let bucket = bucket?;
+        let idle = &self.buckets[bucket].idle;
+        let newest = idle.back()?;
+        (!self.has_expired(newest.since, now)).then(|| (bucket, idle.len() - 1))
+    }
+
+    /// The most recently returned worker of another bucket that serves the key asked for.
+    fn find_stranger(
+        &self,
+        wish: Wish<'_, K>,
+        now: u64,
+        serves: impl Fn(&V, &K) -> bool,
+    ) -> Option<(BucketId, usize)> {
+        let (Wish::Of { key, .. }, Some(_), Some(recency)) = (wish, &self.commons, &self.recency)
+        else {
+            return None;
+        };
+        for (&order, &bucket) in recency.iter().rev() {
+            let idle = &self.buckets[bucket].idle;
+            let index = idle.partition_point(|idle| idle.order < order);
+            // Those that are older still have expired as well.
+            if self.has_expired(idle[index].since, now) {
+                return None;
+            }
+            if serves(&idle[index].value, key) {
+                return Some((bucket, index));
+            }
+        }
+        None
+    }
+
+    fn join(&mut self, home: Option<BucketId>, entry: Entry<'_, K, B>, ticket: Ticket) {
+        let home = home.or_else(|| match entry.wish {
+            Wish::Sole | Wish::Any => None,
+            Wish::Of { hash, .. } | Wish::AnyOnceRoom { hash, .. } => {
+                let key = entry.spare_key.take().expect("a request for a key brings a spare");
+                Some(self.buckets.insert(hash, key))
+            }
+        });
+        let lane = match (home, entry.wish) {
+            (None, _) => Lane::Any,
+            (Some(bucket), Wish::AnyOnceRoom { .. }) => Lane::AnyOnceRoom(bucket),
+            (Some(bucket), _) => Lane::Of(bucket),
+        };
+        self.change_lane(lane, |line| {
+            line.insert(ticket);
+        });
+        let bell = entry.bell.take().expect("a request brings a bell");
+        self.waiters.insert(ticket, Waiter::new(lane, bell));
+    }
+}

@@ -1,0 +1,82 @@
+//! Clearing: what is idle or queued goes at once, what is out as it comes back.
+
+use super::waiter::WaiterState;
+use super::{Effects, Scheduler};
+
+/// A clear that waits for the last slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClearId(u64);
+
+impl<K: Eq, V, B> Scheduler<K, V, B> {
+    /// Begins to clear. `None`: there was nothing to wait for.
+    pub(crate) fn clear(
+        &mut self,
+        bell: &mut Option<B>,
+        effects: &mut Effects<K, V, B>,
+    ) -> Option<ClearId> {
+        self.retire_all(effects);
+        self.end_clears(effects);
+        if self.slots == 0 {
+            return None;
+        }
+        self.last_clear += 1;
+        let id = ClearId(self.last_clear);
+        self.clears.insert(id, bell.take()?);
+        Some(id)
+    }
+
+    /// Nobody waits for this clear any more. When nobody waits for any, the pool opens again; what
+    /// is still out stays of before, and is destroyed as it comes back.
+    pub(crate) fn abandon_clear(&mut self, id: ClearId) -> Option<B> {
+        self.clears.remove(&id)
+    }
+
+    /// Gives up every worker and every request. What is out is of an earlier generation now.
+    pub(crate) fn retire_all(&mut self, effects: &mut Effects<K, V, B>) {
+        self.generation += 1;
+        let buckets = self.buckets.ids();
+        self.end_requests(effects);
+        for bucket in buckets {
+            while !self.buckets[bucket].idle.is_empty() {
+                self.doom(bucket, None, effects);
+            }
+            self.sweep(bucket, effects);
+        }
+    }
+
+    fn end_requests(&mut self, effects: &mut Effects<K, V, B>) {
+        if let Some(commons) = &mut self.commons {
+            commons.forget_waiters();
+        }
+        for bucket in self.buckets.iter_mut() {
+            bucket.line.clear();
+            bucket.bounced.clear();
+            bucket.promised = 0;
+        }
+        let mut given = Vec::new();
+        for waiter in self.waiters.values_mut() {
+            waiter.promised = false;
+            effects.rings.extend(waiter.bell.take());
+            given.push(std::mem::replace(&mut waiter.state, WaiterState::Cleared));
+        }
+        for state in given {
+            match state {
+                WaiterState::Handed(place) => {
+                    let (value, mut slot) = self.unpark(place);
+                    self.mark_leaving(&mut slot);
+                    effects.doom(value, slot, None);
+                }
+                WaiterState::Granted(slot) => {
+                    self.close_slot(slot);
+                }
+                WaiterState::Queued | WaiterState::Cleared => {}
+            }
+        }
+    }
+
+    pub(super) fn end_clears(&mut self, effects: &mut Effects<K, V, B>) {
+        if self.slots == 0 {
+            effects.rings.extend(std::mem::take(&mut self.clears).into_values());
+        }
+    }
+}

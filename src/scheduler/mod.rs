@@ -1,0 +1,224 @@
+//! The scheduler: who gets which worker or slot, in which order, in all three pools.
+//!
+//! A plain state machine. It knows no lock, no clock, no runtime and no trait of the user's, and
+//! never drops or asks a worker: each event is one call, which answers and adds to [`Effects`] what
+//! the caller must do when it has released the lock. `K` is the key of a bucket, `V` a worker with
+//! whatever is kept beside it, `B` a bell that wakes a waiter.
+//!
+//! How to drive it:
+//!
+//! 1. A request calls [`lend`](Scheduler::lend); where nothing idle fits at once, it prepares a
+//!    bell (and a key, should the bucket be new) and calls [`enter`](Scheduler::enter).
+//! 2. When its bell rings it calls [`collect`](Scheduler::collect), or [`cancel`](Scheduler::cancel)
+//!    at any time before.
+//! 3. Whoever may create calls [`created`](Scheduler::created), or [`free`](Scheduler::free) if
+//!    nothing came of it.
+//! 4. A worker comes back by [`plan_return`](Scheduler::plan_return), which only reads, and
+//!    [`commit_return`](Scheduler::commit_return), under the same lock.
+//! 5. A worker that was destroyed, for whatever reason, is reported to [`free`](Scheduler::free)
+//!    after its destructor has returned, for until then it owns its slot.
+//!
+//! Every [`Slot`] that the scheduler gives out must come back to it exactly once.
+
+mod acquire;
+mod bucket;
+mod clear;
+mod commons;
+mod effects;
+mod release;
+mod rules;
+mod settle;
+mod waiter;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use slab::Slab;
+
+use self::bucket::{Bucket, Buckets};
+use self::commons::Commons;
+use self::waiter::Waiter;
+
+pub(crate) use self::acquire::{Entered, Entry, Grant, Lent, Wish};
+pub(crate) use self::bucket::BucketId;
+pub(crate) use self::clear::ClearId;
+pub(crate) use self::effects::{Doomed, Effects};
+pub(crate) use self::release::{Birth, ReturnPlan};
+pub(crate) use self::rules::{Rules, Sharing};
+pub(crate) use self::waiter::{Lane, Ticket};
+
+/// How many returned workers in a row may pass the oldest request for a class that could have used
+/// their slot, in favour of younger requests that they fit.
+///
+/// Passing saves a destruction and a creation; doing so for ever would starve the older request.
+pub(crate) const MAX_PASSES: u32 = 16;
+
+/// One unit of counted capacity, from before a creation until after the worker's destructor.
+///
+/// It cannot be copied, so that it cannot be freed twice.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Slot {
+    /// `None` while it is not known to which bucket the worker being created will belong.
+    bucket: Option<BucketId>,
+    stage: Stage,
+    /// How many clears had begun when the slot was given out.
+    generation: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Creating,
+    Live,
+    /// Given up by the scheduler itself, to be destroyed.
+    Leaving,
+}
+
+/// What a request is refused with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It came while the pool was being cleared.
+    Clearing,
+    /// It was under way when a clear began.
+    Cleared,
+}
+
+/// Counts at one moment, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) total: usize,
+    pub(crate) idle: usize,
+    pub(crate) waiting: usize,
+    pub(crate) clearing: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Scheduler<K, V, B> {
+    rules: Rules,
+    /// How many clears have begun. A slot of an earlier generation is never handed out again.
+    generation: u64,
+    /// Clears that wait for the last slot; while there is one, the pool gives nothing out.
+    clears: BTreeMap<ClearId, B>,
+    last_clear: u64,
+    /// Slots of all buckets, and of creations for none in particular.
+    slots: usize,
+    /// Idle workers of all buckets.
+    idle: usize,
+    last_ticket: u64,
+    last_return: u64,
+    /// The latest time that an event has brought.
+    latest: u64,
+    buckets: Buckets<K, V>,
+    waiters: BTreeMap<Ticket, Waiter<B>>,
+    /// Workers handed to a waiter that has not collected them.
+    parked: Slab<(V, Slot)>,
+    /// Idle workers of all buckets by their return, where an order across buckets matters.
+    recency: Option<BTreeMap<u64, BucketId>>,
+    commons: Option<Box<Commons>>,
+}
+
+impl<K, V, B> Scheduler<K, V, B> {
+    /// A scheduler without workers; `sole` is the key of the one bucket of [`Sharing::Sole`].
+    pub(crate) fn new(rules: Rules, sole: Option<K>) -> Self {
+        debug_assert_eq!(sole.is_some(), rules.sharing == Sharing::Sole);
+        let commons = match rules.sharing {
+            Sharing::Target(target) => Some(Box::new(Commons::new(target))),
+            Sharing::Sole | Sharing::Apart => None,
+        };
+        let has_recency = match rules.sharing {
+            Sharing::Sole => false,
+            Sharing::Apart => rules.idle_timeout.is_some(),
+            Sharing::Target(_) => true,
+        };
+        Self {
+            rules,
+            generation: 0,
+            clears: BTreeMap::new(),
+            last_clear: 0,
+            slots: 0,
+            idle: 0,
+            last_ticket: 0,
+            last_return: 0,
+            latest: 0,
+            buckets: Buckets::new(sole),
+            waiters: BTreeMap::new(),
+            parked: Slab::new(),
+            recency: has_recency.then(BTreeMap::new),
+            commons,
+        }
+    }
+
+    pub(crate) fn is_clearing(&self) -> bool {
+        !self.clears.is_empty()
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            total: self.slots,
+            idle: self.idle,
+            waiting: self.waiters.len(),
+            clearing: self.is_clearing(),
+        }
+    }
+
+    fn next_ticket(&mut self) -> Ticket {
+        self.last_ticket += 1;
+        Ticket(self.last_ticket)
+    }
+
+    fn waiter(&mut self, ticket: Ticket) -> &mut Waiter<B> {
+        self.waiters.get_mut(&ticket).expect("a ticket in a lane belongs to a waiter")
+    }
+
+    /// Changes what the indexes over the lanes depend on.
+    fn change<R>(&mut self, id: BucketId, change: impl FnOnce(&mut Bucket<K, V>) -> R) -> R {
+        let bucket = &mut self.buckets[id];
+        match &mut self.commons {
+            None => change(bucket),
+            Some(commons) => {
+                commons.unfile(bucket);
+                let result = change(bucket);
+                commons.file(bucket, self.rules.bucket_limit);
+                result
+            }
+        }
+    }
+
+    /// Counts a new creation.
+    fn open_slot(&mut self, bucket: Option<BucketId>) -> Slot {
+        self.slots += 1;
+        if let Some(commons) = &mut self.commons {
+            commons.creating += 1;
+        }
+        if let Some(id) = bucket {
+            self.change(id, |bucket| {
+                bucket.slots += 1;
+                bucket.creating += 1;
+            });
+        }
+        Slot { bucket, stage: Stage::Creating, generation: self.generation }
+    }
+
+    /// Uncounts a slot, whose bucket may now be swept.
+    fn close_slot(&mut self, slot: Slot) -> Option<BucketId> {
+        let was_creation = slot.stage == Stage::Creating;
+        self.slots -= 1;
+        if let Some(commons) = &mut self.commons {
+            commons.creating -= usize::from(was_creation);
+            commons.leaving -= usize::from(slot.stage == Stage::Leaving);
+        }
+        if let Some(id) = slot.bucket {
+            self.change(id, |bucket| {
+                bucket.slots -= 1;
+                bucket.creating -= usize::from(was_creation);
+            });
+        }
+        slot.bucket
+    }
+
+    fn sweep(&mut self, id: BucketId, effects: &mut Effects<K, V, B>) {
+        effects.keys.extend(self.buckets.sweep(id));
+    }
+}

@@ -1,0 +1,174 @@
+//! Events of a slot: a creation ends, a worker comes back, a worker is gone.
+
+use super::{Effects, Lane, MAX_PASSES, Scheduler, Slot, Stage, Ticket};
+
+/// What becomes of a worker that comes back.
+#[derive(Debug)]
+pub(crate) enum ReturnPlan {
+    /// To the oldest waiter that it fits, past an older one that could have used its slot.
+    Hand { to: Ticket, past: Option<Ticket> },
+    /// To the idle ones.
+    Keep,
+    /// Destroyed: it is of before a clear, or nothing idle may be kept.
+    Destroy,
+    /// Destroyed, so that this waiter can create in its slot.
+    MakeWay(Ticket),
+}
+
+/// What becomes of a worker that has just been created.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Birth {
+    /// It belongs to the request that created it.
+    Welcome,
+    /// Its bucket is full. It has to be destroyed; the request may try again when there is room.
+    Full,
+    /// A clear has begun since. It has to be destroyed.
+    Cleared,
+}
+
+impl<K: Eq, V, B> Scheduler<K, V, B> {
+    /// A creation has ended well. Unless the worker is welcome, `slot` stays as it was.
+    ///
+    /// `bucket` names the worker's bucket where the request was for any; `spare_key` is its key,
+    /// should it be new.
+    pub(crate) fn created(
+        &mut self,
+        slot: &mut Slot,
+        bucket: Option<(u64, &K)>,
+        spare_key: &mut Option<K>,
+        effects: &mut Effects<K, V, B>,
+    ) -> Birth {
+        if slot.generation != self.generation {
+            return Birth::Cleared;
+        }
+        if let Some((hash, key)) = bucket {
+            let found = self.buckets.find(hash, key);
+            if found.is_some_and(|id| self.buckets[id].slots >= self.rules.bucket_limit) {
+                return Birth::Full;
+            }
+            let id = found.unwrap_or_else(|| {
+                let key = spare_key.take().expect("a new bucket is brought a key");
+                self.buckets.insert(hash, key)
+            });
+            self.change(id, |bucket| bucket.slots += 1);
+            slot.bucket = Some(id);
+        } else if let Some(id) = slot.bucket {
+            self.change(id, |bucket| bucket.creating -= 1);
+        }
+        if let Some(commons) = &mut self.commons {
+            commons.creating -= 1;
+        }
+        slot.stage = Stage::Live;
+        // Somebody may have waited for nothing but the end of this creation.
+        self.settle(slot.bucket, effects);
+        Birth::Welcome
+    }
+
+    /// Judges a worker that is well and comes back, without changing anything.
+    ///
+    /// Asks `serves` of each waiting bucket at most once, the oldest waiter first.
+    pub(crate) fn plan_return(
+        &self,
+        slot: &Slot,
+        value: &V,
+        serves: impl Fn(&V, &K) -> bool,
+    ) -> ReturnPlan {
+        if slot.generation != self.generation {
+            return ReturnPlan::Destroy;
+        }
+        let Some(bucket) = slot.bucket else { return ReturnPlan::Destroy };
+        let Some(commons) = &self.commons else {
+            return match self.buckets[bucket].line.first() {
+                Some(&to) => ReturnPlan::Hand { to, past: None },
+                None if self.rules.bucket_idle_limit == 0 => ReturnPlan::Destroy,
+                None => ReturnPlan::Keep,
+            };
+        };
+        let fits = |lane: &Lane| match *lane {
+            Lane::Any | Lane::AnyOnceRoom(_) => true,
+            Lane::Of(wanted) => wanted == bucket || serves(value, &self.buckets[wanted].key),
+        };
+        let Some((&to, _)) = commons.heads.iter().find(|(_, lane)| fits(lane)) else {
+            return ReturnPlan::Keep;
+        };
+        match self.claimant().filter(|&claimant| claimant < to) {
+            Some(starved) if self.waiters[&starved].passed >= MAX_PASSES => {
+                ReturnPlan::MakeWay(starved)
+            }
+            past => ReturnPlan::Hand { to, past },
+        }
+    }
+
+    /// Carries the plan out, under the lock under which it was made.
+    pub(crate) fn commit_return(
+        &mut self,
+        plan: ReturnPlan,
+        mut slot: Slot,
+        value: V,
+        now: u64,
+        effects: &mut Effects<K, V, B>,
+    ) {
+        match plan {
+            ReturnPlan::Hand { to, past } => {
+                if let Some(past) = past {
+                    self.waiter(past).passed += 1;
+                }
+                self.hand(to, value, slot, effects);
+            }
+            ReturnPlan::Keep => self.keep(value, slot, now, effects),
+            ReturnPlan::Destroy => {
+                self.mark_leaving(&mut slot);
+                effects.doom(value, slot, None);
+            }
+            ReturnPlan::MakeWay(heir) => {
+                self.promise(heir);
+                self.mark_leaving(&mut slot);
+                effects.doom(value, slot, Some(heir));
+            }
+        }
+    }
+
+    /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
+    fn keep(&mut self, value: V, slot: Slot, now: u64, effects: &mut Effects<K, V, B>) {
+        let Some(bucket) = slot.bucket else { return effects.doom(value, slot, None) };
+        let now = self.advance(now);
+        self.idle += 1;
+        self.last_return += 1;
+        let order = self.last_return;
+        self.buckets[bucket].push_idle(value, now, order);
+        if let Some(recency) = &mut self.recency {
+            recency.insert(order, bucket);
+        }
+        if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
+            self.doom(bucket, None, effects);
+        }
+        if self.commons.is_some() {
+            self.settle(Some(bucket), effects);
+        }
+    }
+
+    /// The slot is empty: nothing came of a creation, or a worker's destructor has returned, whose
+    /// slot had been cleared for `heir`.
+    pub(crate) fn free(
+        &mut self,
+        slot: Slot,
+        heir: Option<Ticket>,
+        effects: &mut Effects<K, V, B>,
+    ) {
+        if let Some(heir) = heir {
+            self.take_promise_back(heir);
+        }
+        let bucket = self.close_slot(slot);
+        self.settle(bucket, effects);
+        if let Some(bucket) = bucket {
+            self.sweep(bucket, effects);
+        }
+        self.end_clears(effects);
+    }
+
+    /// Gives up every expired idle worker, and says how many.
+    pub(crate) fn expire(&mut self, now: u64, effects: &mut Effects<K, V, B>) -> usize {
+        let now = self.advance(now);
+        self.doom_expired(None, now, effects)
+    }
+}

@@ -1,0 +1,39 @@
+/// What tells the three pools apart, as data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// How many slots one bucket may hold.
+    pub(crate) bucket_limit: usize,
+    /// How many idle workers one bucket may keep.
+    pub(crate) bucket_idle_limit: usize,
+    /// How many creations may run at a time: in one bucket, or over all of them where they share.
+    pub(crate) creation_limit: usize,
+    /// Nanoseconds after which an idle worker has expired; `None` for never.
+    pub(crate) idle_timeout: Option<u64>,
+    pub(crate) sharing: Sharing,
+}
+
+/// What the buckets of a scheduler have to do with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// There is one bucket for good.
+    Sole,
+    /// Buckets come and go, and none knows of another.
+    Apart,
+    /// Buckets come and go and share a target for the sum of their slots. A request may be for any
+    /// of them, an idle worker may serve or yield to another bucket, and a bucket with nothing at
+    /// all may exceed the target by one.
+    Target(usize),
+}
+
+impl Rules {
+    /// No limits at all.
+    pub(crate) fn unlimited(sharing: Sharing) -> Self {
+        Self {
+            bucket_limit: usize::MAX,
+            bucket_idle_limit: usize::MAX,
+            creation_limit: usize::MAX,
+            idle_timeout: None,
+            sharing,
+        }
+    }
+}

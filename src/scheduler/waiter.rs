@@ -1,0 +1,63 @@
+use super::{BucketId, Slot};
+
+/// A place in the order of requests: lower is older.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(pub(super) u64);
+
+/// The line in which a request stands: all in one lane want the same, so only its oldest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Wants a worker of this bucket, or one of another that serves its key as well.
+    Of(BucketId),
+    /// Takes any worker.
+    Any,
+    /// Takes any worker; may create again once this bucket has room, for that is where the worker
+    /// belonged that was created for it in vain.
+    AnyOnceRoom(BucketId),
+}
+
+impl Lane {
+    /// The bucket that must exist as long as somebody waits here.
+    pub(super) fn bucket(self) -> Option<BucketId> {
+        match self {
+            Self::Of(bucket) | Self::AnyOnceRoom(bucket) => Some(bucket),
+            Self::Any => None,
+        }
+    }
+}
+
+/// A request that is queued, or that has been given something it did not collect yet.
+#[derive(Debug)]
+pub(crate) struct Waiter<B> {
+    pub(super) lane: Lane,
+    /// Present until it is rung.
+    pub(super) bell: Option<B>,
+    pub(super) state: WaiterState,
+    /// An idle worker is being destroyed so that its slot can go to this waiter.
+    pub(super) promised: bool,
+    /// Returned workers that went to a younger waiter while this one could have used their slot.
+    pub(super) passed: u32,
+}
+
+#[derive(Debug)]
+pub(super) enum WaiterState {
+    Queued,
+    /// A returned worker is parked under this index.
+    Handed(usize),
+    /// May create in this slot.
+    Granted(Slot),
+    /// Ended by a clear.
+    Cleared,
+}
+
+impl<B> Waiter<B> {
+    pub(super) fn new(lane: Lane, bell: B) -> Self {
+        Self {
+            lane,
+            bell: Some(bell),
+            state: WaiterState::Queued,
+            promised: false,
+            passed: 0,
+        }
+    }
+}

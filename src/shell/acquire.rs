@@ -1,0 +1,155 @@
+use std::sync::Arc;
+
+use notify_future::Notify;
+
+use super::vacancy::Filled;
+use super::waiting::{Served, Waiting};
+use super::{Loan, Shell, Trade, Unit, Vacancy};
+use crate::PoolResult;
+use crate::error::invalid_config;
+use crate::scheduler::{Entered, Entry, Lent, Refusal, Ticket, Wish};
+
+/// What the user asks for.
+pub(crate) enum Request<K> {
+    /// A worker of the sole bucket.
+    Sole,
+    /// Any worker.
+    Any,
+    /// A worker for this key.
+    Of(Hashed<K>),
+}
+
+/// A key, and its hash, for which the user's code is asked once.
+pub(crate) struct Hashed<K> {
+    hash: u64,
+    key: K,
+}
+
+/// How far a request has come.
+enum Turn<T: Trade> {
+    Served(Loan<T>),
+    /// The worker was dead or did not belong here. Its slot is empty, the place in the order kept.
+    InVain(Ticket, Vacancy<T>),
+    Waits(Waiting<T>),
+}
+
+impl<T: Trade> Shell<T> {
+    pub(crate) fn request_of(&self, key: T::Key) -> Request<T::Key> {
+        Request::Of(self.hashed(key))
+    }
+
+    fn hashed(&self, key: T::Key) -> Hashed<T::Key> {
+        Hashed { hash: self.hash(&key), key }
+    }
+
+    /// Gets a worker: an idle one, one that somebody returns, or a new one.
+    pub(crate) async fn acquire(
+        self: &Arc<Self>,
+        request: Request<T::Key>,
+    ) -> PoolResult<Loan<T>> {
+        if let Some(why) = &self.invalid {
+            return Err(invalid_config(why));
+        }
+        // The bucket that was full when a worker for any key turned out to belong there.
+        let mut full = None;
+        let mut turn = match self.look(&request)? {
+            Some(turn) => turn,
+            None => self.enter(request.wish(None), None)?,
+        };
+        let loan = loop {
+            turn = match turn {
+                Turn::Served(loan) => break loan,
+                Turn::InVain(ticket, vacancy) => {
+                    self.enter(request.wish(full.as_ref()), Some((ticket, vacancy)))?
+                }
+                Turn::Waits(waiting) => {
+                    let ticket = waiting.ticket();
+                    let vacancy = match waiting.await? {
+                        Served::Worker(loan) => break loan,
+                        Served::Create(vacancy) => vacancy,
+                    };
+                    let unit = self.trade.create(request.key()).await?;
+                    match vacancy.fill(unit, matches!(request, Request::Any)) {
+                        Filled::Loan(loan) => break loan,
+                        Filled::Cleared => return Err(Refusal::Cleared.into()),
+                        Filled::Full(vacancy, key) => {
+                            full = Some(self.hashed(key));
+                            Turn::InVain(ticket, vacancy)
+                        }
+                    }
+                }
+            };
+        };
+        // Not at the end of the function, where a panic in them would lose the loan.
+        drop((full, request));
+        Ok(loan)
+    }
+
+    /// Looks for an idle worker of the bucket asked for: all that a request does on a warm pool.
+    fn look(self: &Arc<Self>, request: &Request<T::Key>) -> Result<Option<Turn<T>>, Refusal> {
+        let now = self.clock.now();
+        let mut errands = self.errands();
+        let effects = &mut errands.effects;
+        let lent = self.books.with(|books| books.lend(request.wish(None), now, effects))?;
+        let turn = lent.map(|lent| self.examine(lent));
+        drop(errands);
+        Ok(turn)
+    }
+
+    /// Goes to the line, with all prepared that a place there needs.
+    fn enter(
+        self: &Arc<Self>,
+        wish: Wish<'_, T::Key>,
+        in_vain: Option<(Ticket, Vacancy<T>)>,
+    ) -> Result<Turn<T>, Refusal> {
+        let (ticket, mut vacancy) = in_vain.unzip();
+        let mut no_slot = None;
+        let mut spare_key = wish.key().cloned();
+        let (bell, listener) = Notify::new();
+        let mut bell = Some(bell);
+        let now = self.clock.now();
+        let mut errands = self.errands();
+        let entered = self.books.with(|books| {
+            let entry = Entry {
+                wish,
+                ticket,
+                held: vacancy.as_mut().map_or(&mut no_slot, Vacancy::slot),
+                bell: &mut bell,
+                spare_key: &mut spare_key,
+            };
+            books.enter(entry, now, T::serves, &mut errands.effects)
+        })?;
+        let turn = match entered {
+            Entered::Lent(lent) => self.examine(lent),
+            Entered::Waits(ticket) => Turn::Waits(Waiting::new(ticket, listener, self)),
+        };
+        drop((errands, spare_key, bell));
+        Ok(turn)
+    }
+
+    /// The worker comes first; what has to be destroyed, after.
+    fn examine(self: &Arc<Self>, Lent { value, slot, ticket }: Lent<Unit<T>>) -> Turn<T> {
+        match Loan::new(value, slot, self).examined() {
+            Ok(loan) => Turn::Served(loan),
+            Err(vacancy) => Turn::InVain(ticket, vacancy),
+        }
+    }
+}
+
+impl<K: Clone> Request<K> {
+    fn key(&self) -> Option<K> {
+        match self {
+            Self::Of(hashed) => Some(hashed.key.clone()),
+            Self::Sole | Self::Any => None,
+        }
+    }
+
+    fn wish<'a>(&'a self, full: Option<&'a Hashed<K>>) -> Wish<'a, K> {
+        match (self, full) {
+            (Self::Sole, _) => Wish::Sole,
+            (Self::Of(Hashed { hash, key }), _) => Wish::Of { hash: *hash, key },
+            (Self::Any, Some(Hashed { hash, key })) => Wish::AnyOnceRoom { hash: *hash, key },
+            (Self::Any, None) => Wish::Any,
+        }
+    }
+}

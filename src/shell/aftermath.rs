@@ -1,0 +1,44 @@
+use std::any::Any;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe};
+use std::thread;
+
+/// The first panic among things that all have to be done. It ends here unless it is resumed.
+#[derive(Debug, Default)]
+#[must_use]
+pub(super) struct Aftermath(Option<Box<dyn Any + Send>>);
+
+impl Aftermath {
+    /// Runs the user's code, such as a destructor or a waker, and keeps its panic for later.
+    pub(super) fn run(&mut self, user_code: impl FnOnce()) {
+        if let Err(aftermath) = ask(user_code) {
+            if self.0.is_none() {
+                *self = aftermath;
+            }
+        }
+    }
+
+    /// Lets the panic go on to the caller, unless the thread unwinds from another one already.
+    pub(super) fn resume(mut self) {
+        if let Some(payload) = self.0.take_if(|_| !thread::panicking()) {
+            panic::resume_unwind(payload);
+        }
+    }
+}
+
+impl Drop for Aftermath {
+    /// What a panic carried may panic when it is dropped.
+    fn drop(&mut self) {
+        if let Some(payload) = self.0.take() {
+            if let Err(worse) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                mem::forget(worse);
+            }
+        }
+    }
+}
+
+/// Runs the user's code, and returns its panic as a value.
+pub(super) fn ask<R>(question: impl FnOnce() -> R) -> Result<R, Aftermath> {
+    // Whatever the code leaves half-done is the user's own; no state of the pool is in it.
+    panic::catch_unwind(AssertUnwindSafe(question)).map_err(|payload| Aftermath(Some(payload)))
+}

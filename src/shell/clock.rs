@@ -1,0 +1,31 @@
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The time since the pool was made, by tokio's clock, so that a paused runtime pauses it as well.
+///
+/// Without an option that needs the time it is always 0, and no clock is read.
+#[derive(Debug)]
+pub(super) struct Clock(Option<Instant>);
+
+impl Clock {
+    #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
+    pub(super) fn new(is_needed: bool) -> Self {
+        Self(is_needed.then(Instant::now))
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
+    pub(super) fn now(&self) -> u64 {
+        self.0.map_or(0, |epoch| nanos(Instant::now().saturating_duration_since(epoch)))
+    }
+}
+
+/// Nanoseconds, or as many as there is room for: 584 years.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The nanoseconds of a timeout; `None` if it never comes.
+pub(crate) fn timeout_nanos(timeout: Option<Duration>) -> Option<u64> {
+    timeout.map(nanos).filter(|&timeout| timeout < u64::MAX)
+}

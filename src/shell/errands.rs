@@ -1,0 +1,50 @@
+use super::aftermath::Aftermath;
+use super::{BookEffects, Shell, Trade};
+use crate::scheduler::{Doomed, Effects};
+
+/// What an event left to do outside the lock. It is done at the latest when this is dropped, so
+/// that a panic on the way cannot lose a bell or a slot.
+///
+/// Never leave it to the end of a function that returns a token: should a destructor of a local
+/// panic there, the compiler forgets the returned value without dropping it.
+pub(super) struct Errands<'a, T: Trade> {
+    pub(super) effects: BookEffects<T>,
+    shell: &'a Shell<T>,
+}
+
+impl<T: Trade> Shell<T> {
+    pub(super) fn errands(&self) -> Errands<'_, T> {
+        Errands { effects: Effects::new(), shell: self }
+    }
+}
+
+impl<T: Trade> Errands<'_, T> {
+    /// Rings, then destroys, and serves whom that serves: all of it, whatever panics.
+    pub(super) fn run(mut self) -> Aftermath {
+        self.run_all()
+    }
+
+    fn run_all(&mut self) -> Aftermath {
+        let Self { effects, shell } = self;
+        let mut aftermath = Aftermath::default();
+        loop {
+            for bell in effects.rings.drain(..) {
+                aftermath.run(|| bell.notify(()));
+            }
+            for key in effects.keys.drain(..) {
+                aftermath.run(|| drop(key));
+            }
+            let Some(Doomed { value, slot, heir }) = effects.doomed.pop_front() else {
+                return aftermath;
+            };
+            aftermath.run(|| drop(value));
+            shell.books.with(|books| books.free(slot, heir, effects));
+        }
+    }
+}
+
+impl<T: Trade> Drop for Errands<'_, T> {
+    fn drop(&mut self) {
+        self.run_all().resume();
+    }
+}

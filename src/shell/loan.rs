@@ -1,0 +1,96 @@
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::thread;
+
+use super::aftermath::{Aftermath, ask};
+use super::{BookEffects, Books, Shell, Trade, Unit, Vacancy};
+use crate::scheduler::{ReturnPlan, Slot};
+
+/// A borrowed worker. Dropping it gives the worker back.
+pub(crate) struct Loan<T: Trade>(Option<Held<T>>);
+
+/// In one `Option`, so that the pointer's niche says whether the worker is there.
+struct Held<T: Trade> {
+    unit: Unit<T>,
+    slot: Slot,
+    shell: Arc<Shell<T>>,
+}
+
+const HELD: &str = "a loan holds its worker until it is dropped";
+
+impl<T: Trade> Loan<T> {
+    pub(super) fn new(unit: Unit<T>, slot: Slot, shell: &Arc<Shell<T>>) -> Self {
+        Self(Some(Held { unit, slot, shell: Arc::clone(shell) }))
+    }
+
+    /// Asks a worker that was idle whether it is well; destroys it otherwise, and keeps the slot.
+    pub(super) fn examined(mut self) -> Result<Self, Vacancy<T>> {
+        if T::is_well(&self) {
+            return Ok(self);
+        }
+        let Held { unit, slot, shell } = self.0.take().expect(HELD);
+        let vacancy = Vacancy::new(slot, &shell);
+        let mut aftermath = Aftermath::default();
+        aftermath.run(|| drop(unit));
+        aftermath.resume();
+        Err(vacancy)
+    }
+}
+
+impl<T: Trade> Deref for Loan<T> {
+    type Target = Unit<T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0.as_ref().expect(HELD).unit
+    }
+}
+
+impl<T: Trade> DerefMut for Loan<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0.as_mut().expect(HELD).unit
+    }
+}
+
+impl<T: Trade> Drop for Loan<T> {
+    fn drop(&mut self) {
+        if let Some(Held { unit, slot, shell }) = self.0.take() {
+            let mut aftermath = shell.take_back(unit, slot);
+            // The last one out drops the factory.
+            aftermath.run(|| drop(shell));
+            aftermath.resume();
+        }
+    }
+}
+
+impl<T: Trade> Shell<T> {
+    fn take_back(&self, unit: Unit<T>, slot: Slot) -> Aftermath {
+        // A worker that a panic has left in the middle of something is not to be trusted.
+        if thread::panicking() || !ask(|| T::is_well(&unit)).unwrap_or(false) {
+            return self.destroy(unit, slot);
+        }
+        let now = self.clock.now();
+        let mut errands = self.errands();
+        let effects = &mut errands.effects;
+        let silenced = self.books.with(|books| Self::give_back(books, unit, slot, now, effects));
+        drop(silenced);
+        errands.run()
+    }
+
+    /// Passes a worker that is well on to whom it is for, under the lock.
+    pub(super) fn give_back(
+        books: &mut Books<T>,
+        unit: Unit<T>,
+        slot: Slot,
+        now: u64,
+        effects: &mut BookEffects<T>,
+    ) -> Aftermath {
+        // A worker that cannot say what it serves is not well. Its panic ends here, but not yet,
+        // for what it carries must not be dropped under the lock.
+        let (plan, silenced) = match ask(|| books.plan_return(&slot, &unit, T::serves)) {
+            Ok(plan) => (plan, Aftermath::default()),
+            Err(panic) => (ReturnPlan::Destroy, panic),
+        };
+        books.commit_return(plan, slot, unit, now, effects);
+        silenced
+    }
+}

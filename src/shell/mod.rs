@@ -1,0 +1,103 @@
+//! The shell around the scheduler: it alone locks, wakes, destroys and reads the clock.
+//!
+//! An event runs under the lock; its effects are carried out after, what was delivered first. Each
+//! slot that the scheduler has given out is in the hands of a token, [`Loan`] or [`Vacancy`], and
+//! each place in the line of a [`Waiting`]; their `Drop` gives it back, on every way out.
+
+mod acquire;
+mod aftermath;
+mod clear;
+mod clock;
+mod errands;
+mod handle;
+mod loan;
+mod lock;
+mod trade;
+mod vacancy;
+mod waiting;
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use notify_future::Notify;
+
+use self::aftermath::Aftermath;
+use self::clock::Clock;
+use self::lock::Lock;
+use self::vacancy::Vacancy;
+use crate::limits::Limits;
+use crate::scheduler::{Doomed, Effects, Scheduler, Slot};
+
+pub(crate) use self::acquire::Request;
+pub(crate) use self::clock::timeout_nanos;
+pub(crate) use self::loan::Loan;
+pub(crate) use self::handle::Handle;
+pub(crate) use self::trade::{Filed, Trade, Unit, file};
+
+type Bell = Notify<()>;
+type Books<T> = Scheduler<<T as Trade>::Key, Unit<T>, Bell>;
+type BookEffects<T> = Effects<<T as Trade>::Key, Unit<T>, Bell>;
+
+/// What a pool and its guards share.
+pub(crate) struct Shell<T: Trade> {
+    trade: T,
+    hasher: RandomState,
+    clock: Clock,
+    /// Why no request can be served, if the limits make no sense.
+    invalid: Option<&'static str>,
+    books: Lock<Books<T>>,
+}
+
+impl<T: Trade> Shell<T> {
+    /// `sole` is the key of the one bucket of a pool that has no keys.
+    pub(crate) fn new(trade: T, limits: Limits, sole: Option<T::Key>) -> Arc<Self> {
+        let rules = limits.rules;
+        Arc::new(Self {
+            trade,
+            hasher: RandomState::new(),
+            clock: Clock::new(rules.idle_timeout.is_some()),
+            invalid: limits.invalid,
+            books: Lock::new(Scheduler::new(rules, sole)),
+        })
+    }
+
+    fn hash(&self, key: &T::Key) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    pub(crate) fn cleanup_idle(&self) -> usize {
+        let now = self.clock.now();
+        let mut errands = self.errands();
+        self.books.with(|books| books.expire(now, &mut errands.effects))
+    }
+
+    /// The pool itself is gone: nobody can ask for what is idle or still comes back.
+    pub(crate) fn dissolve(&self) {
+        let mut errands = self.errands();
+        self.books.with(|books| books.retire_all(&mut errands.effects));
+    }
+
+    /// A worker in hand is at an end; its slot is free once it is destroyed.
+    fn destroy(&self, unit: Unit<T>, slot: Slot) -> Aftermath {
+        let mut errands = self.errands();
+        errands.effects.doomed.push_back(Doomed { value: unit, slot, heir: None });
+        errands.run()
+    }
+
+    /// Gives a slot back in which there is no worker.
+    fn free(&self, slot: Slot) -> Aftermath {
+        let mut errands = self.errands();
+        self.books.with(|books| books.free(slot, None, &mut errands.effects));
+        errands.run()
+    }
+}
+
+impl<T: Trade> fmt::Debug for Shell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.books.try_with(|books| books.counts()) {
+            Some(counts) => fmt::Debug::fmt(&counts, f),
+            None => f.write_str("<locked>"),
+        }
+    }
+}

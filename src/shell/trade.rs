@@ -1,0 +1,53 @@
+use std::hash::Hash;
+
+use crate::PoolResult;
+
+/// What differs between the pools outside the scheduler: how a worker is made and what it is asked.
+///
+/// All of it is the user's code, and runs outside the lock but for [`serves`](Self::serves).
+pub(crate) trait Trade: Send + Sync + 'static {
+    /// The key of a bucket.
+    type Key: Hash + Eq + Clone + Send + 'static;
+    type Worker: Send + 'static;
+
+    /// Makes a worker for `key`, or for any, and checks that it is what was asked for.
+    fn create(
+        &self,
+        key: Option<Self::Key>,
+    ) -> impl Future<Output = PoolResult<Unit<Self>>> + Send;
+
+    /// Whether the worker works and still is what it was when it was created.
+    fn is_well(unit: &Unit<Self>) -> bool;
+
+    /// Whether a worker of another bucket could serve `key` as well. Called under the lock.
+    fn serves(unit: &Unit<Self>, key: &Self::Key) -> bool;
+}
+
+/// A worker and the key under which it was filed when it was created.
+pub(crate) type Unit<T> = Filed<<T as Trade>::Key, <T as Trade>::Worker>;
+
+#[derive(Debug)]
+pub(crate) struct Filed<K, W> {
+    pub(crate) worker: W,
+    pub(crate) key: K,
+}
+
+/// Files a new worker under the key that it names, if that is the one asked for and it serves it.
+///
+/// The messages say what is wrong with the worker.
+pub(crate) fn file<K: Clone + Eq, W>(
+    worker: W,
+    key: K,
+    asked: Option<K>,
+    serves: impl FnOnce(&W, K) -> bool,
+    mismatched: &'static str,
+    denied: &'static str,
+) -> PoolResult<Filed<K, W>> {
+    if asked.is_some_and(|asked| asked != key) {
+        return Err(crate::error::invalid_config(mismatched));
+    }
+    if !serves(&worker, key.clone()) {
+        return Err(crate::error::invalid_config(denied));
+    }
+    Ok(Filed { worker, key })
+}

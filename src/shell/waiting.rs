@@ -1,0 +1,72 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use notify_future::NotifyWaiter;
+
+use super::{Loan, Shell, Trade, Vacancy};
+use crate::scheduler::{Grant, Refusal, Ticket};
+
+/// A place in the line, from which a request is served. Dropping it leaves the line, and passes on
+/// what had been given to this request and was not collected.
+pub(super) struct Waiting<T: Trade> {
+    ticket: Ticket,
+    /// `None` once its ring was heard.
+    bell: Option<NotifyWaiter<()>>,
+    shell: Arc<Shell<T>>,
+}
+
+/// What a request was served with.
+pub(super) enum Served<T: Trade> {
+    Worker(Loan<T>),
+    Create(Vacancy<T>),
+}
+
+const RUNG: &str = "the bell of a waiter rings once, when there is something to collect";
+
+impl<T: Trade> Waiting<T> {
+    pub(super) fn new(ticket: Ticket, bell: NotifyWaiter<()>, shell: &Arc<Shell<T>>) -> Self {
+        Self { ticket, bell: Some(bell), shell: Arc::clone(shell) }
+    }
+
+    pub(super) fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+}
+
+impl<T: Trade> Future for Waiting<T> {
+    type Output = Result<Served<T>, Refusal>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let bell = self.bell.as_mut().expect(RUNG);
+        ready!(Pin::new(bell).poll(cx));
+        self.bell = None;
+        let grant = self.shell.books.with(|books| books.collect(self.ticket)).expect(RUNG);
+        Poll::Ready(match grant {
+            Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, &self.shell))),
+            Grant::Create(slot) => Ok(Served::Create(Vacancy::new(slot, &self.shell))),
+            Grant::Refused(refusal) => Err(refusal),
+        })
+    }
+}
+
+impl<T: Trade> Drop for Waiting<T> {
+    fn drop(&mut self) {
+        let Some(listener) = self.bell.take() else { return };
+        let now = self.shell.clock.now();
+        let mut errands = self.shell.errands();
+        let effects = &mut errands.effects;
+        let (unrung, silenced) = self.shell.books.with(|books| {
+            let (worker, bell) = books.cancel(self.ticket, effects);
+            let silenced = worker
+                .map(|(unit, slot)| Shell::<T>::give_back(books, unit, slot, now, effects));
+            (bell, silenced)
+        });
+        drop(silenced);
+        let mut aftermath = errands.run();
+        // Between them these own the waker of the task that has gone.
+        aftermath.run(|| drop(unrung));
+        aftermath.run(|| drop(listener));
+        aftermath.resume();
+    }
+}
