@@ -1,5 +1,8 @@
 //! x
 
+#![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
+#![deny(clippy::unwrap_used)]
+
 mod classified_worker_pool;
 mod error;
 mod guard;

@@ -1,0 +1,66 @@
+//! What the tests share: workers and a factory that the test drives, calls that it polls by hand,
+//! and a frame that runs one law on every pool.
+#![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
+
+mod call;
+mod pools;
+mod workers;
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+pub use self::call::Call;
+pub use self::pools::{Any, Classified, General, Keyed, Setup, TestPool};
+pub use self::workers::{Callback, Factory, Outcome, TestWorker, WorkerState};
+
+/// The key or class that a test uses where one is enough.
+pub const ONE: u32 = 1;
+
+/// Far beyond what any law needs. A test that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a law to its end on a paused runtime of its own, and fails if it does not come to one.
+pub fn watched<F: Future<Output = ()>>(law: impl FnOnce() -> F + Send + 'static) {
+    let (done, is_done) = mpsc::channel();
+    let test = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        runtime.block_on(law());
+        let _ = done.send(());
+    });
+    match is_done.recv_timeout(PATIENCE) {
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("hangs: no end after {PATIENCE:?}"),
+        _ => {
+            if let Err(panic) = test.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+}
+
+/// Makes each law a test on each pool that it names: `fn law<P: TestPool>() on General, Keyed {…}`.
+#[macro_export]
+macro_rules! laws {
+    ($($(#[$meta:meta])* async fn $law:ident<$pool:ident: TestPool>() on $($on:ident),+ $body:block)+) => {
+        $(
+            $(#[$meta])*
+            mod $law {
+                use super::*;
+
+                async fn law<$pool: TestPool>() $body
+
+                $(
+                    #[test]
+                    #[allow(non_snake_case)]
+                    fn $on() {
+                        watched(law::<$crate::common::$on>);
+                    }
+                )+
+            }
+        )+
+    };
+}

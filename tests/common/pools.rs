@@ -1,0 +1,178 @@
+use std::ops::DerefMut;
+use std::time::Duration;
+
+use sfo_pool::{
+    ClassifiedWorkerGuard, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    ClassifiedWorkerPoolRef, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig,
+    KeyedWorkerPoolRef, PoolOptions, PoolResult, WorkerGuard, WorkerPool, WorkerPoolConfig,
+    WorkerPoolRef,
+};
+
+use super::{Call, Factory, ONE, TestWorker};
+
+/// The limits of a pool under test.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// Of the pool, or of each key.
+    pub max_count: Option<u16>,
+    /// Not in the classified pool, which has no such limit.
+    pub max_idle_count: Option<u16>,
+    pub idle_timeout: Option<Duration>,
+    /// Only in the classified pool.
+    pub max_count_per_class: Option<u16>,
+    pub options: PoolOptions,
+}
+
+impl Setup {
+    pub fn max(max_count: u16) -> Self {
+        Self { max_count: Some(max_count), ..Self::default() }
+    }
+
+    pub fn idle_timeout(mut self, seconds: u64) -> Self {
+        self.idle_timeout = Some(Duration::from_secs(seconds));
+        self
+    }
+
+    pub fn max_idle(mut self, count: u16) -> Self {
+        self.max_idle_count = Some(count);
+        self
+    }
+
+    pub fn max_per_class(mut self, count: u16) -> Self {
+        self.max_count_per_class = Some(count);
+        self
+    }
+
+    pub fn max_creations(mut self, count: u16) -> Self {
+        self.options = self.options.with_max_concurrent_creation_count(Some(count));
+        self
+    }
+
+    /// This pool, and the factory that it has.
+    pub fn open<P: TestPool>(self) -> (P, Factory) {
+        let factory = Factory::default();
+        (P::new(factory.clone(), self), factory)
+    }
+}
+
+/// What a law needs of a pool, whichever it is. Where a pool has keys or classes, `get` asks for
+/// the same one each time.
+pub trait TestPool: Clone + Send + Sync + 'static {
+    type Guard: DerefMut<Target = TestWorker> + Send + 'static;
+
+    fn new(factory: Factory, setup: Setup) -> Self;
+    fn get(&self) -> Call<PoolResult<Self::Guard>>;
+    fn clear(&self) -> Call<()>;
+    fn cleanup(&self) -> usize;
+    /// Ends when nothing but this handle refers to the pool any more, with a probe of its end.
+    fn probe(&self) -> Box<dyn Fn() -> bool + Send>;
+}
+
+macro_rules! test_pool {
+    ($(#[$meta:meta])* $name:ident($pool:ty), $guard:ty, |$get:ident| $got:expr, $new:expr) => {
+        $(#[$meta])*
+        #[derive(Clone)]
+        pub struct $name(pub $pool);
+
+        impl TestPool for $name {
+            type Guard = $guard;
+
+            fn new(factory: Factory, setup: Setup) -> Self {
+                let new: fn(Factory, Setup) -> $pool = $new;
+                Self(new(factory, setup))
+            }
+
+            fn get(&self) -> Call<PoolResult<Self::Guard>> {
+                let $get = self.0.clone();
+                Call::new(async move { $got.await })
+            }
+
+            fn clear(&self) -> Call<()> {
+                let pool = self.0.clone();
+                Call::new(async move { pool.clear_all_worker().await })
+            }
+
+            fn cleanup(&self) -> usize {
+                self.0.cleanup_idle_worker()
+            }
+
+            fn probe(&self) -> Box<dyn Fn() -> bool + Send> {
+                let pool = std::sync::Arc::downgrade(&self.0);
+                Box::new(move || pool.upgrade().is_none())
+            }
+        }
+    };
+}
+
+test_pool!(
+    General(WorkerPoolRef<TestWorker, Factory>),
+    WorkerGuard<TestWorker, Factory>,
+    |pool| pool.get_worker(),
+    |factory, setup| {
+        let config = WorkerPoolConfig::default()
+            .with_max_count(setup.max_count)
+            .with_max_idle_count(setup.max_idle_count)
+            .with_idle_timeout(setup.idle_timeout);
+        WorkerPool::new_with_options(factory, config, setup.options)
+    }
+);
+
+test_pool!(
+    Keyed(KeyedWorkerPoolRef<u32, TestWorker, Factory>),
+    KeyedWorkerGuard<u32, TestWorker, Factory>,
+    |pool| pool.get_worker(ONE),
+    |factory, setup| {
+        let config = KeyedWorkerPoolConfig::default()
+            .with_max_count_per_key(setup.max_count)
+            .with_max_idle_count_per_key(setup.max_idle_count)
+            .with_idle_timeout(setup.idle_timeout);
+        KeyedWorkerPool::new_with_options(factory, config, setup.options)
+    }
+);
+
+test_pool!(
+    /// Asks for a class.
+    Classified(ClassifiedWorkerPoolRef<u32, TestWorker, Factory>),
+    ClassifiedWorkerGuard<u32, TestWorker, Factory>,
+    |pool| pool.get_classified_worker(ONE),
+    classified
+);
+
+test_pool!(
+    /// Asks the classified pool for any worker.
+    Any(ClassifiedWorkerPoolRef<u32, TestWorker, Factory>),
+    ClassifiedWorkerGuard<u32, TestWorker, Factory>,
+    |pool| pool.get_worker(),
+    classified
+);
+
+fn classified(
+    factory: Factory,
+    setup: Setup,
+) -> ClassifiedWorkerPoolRef<u32, TestWorker, Factory> {
+    let config = ClassifiedWorkerPoolConfig {
+        max_count: setup.max_count,
+        idle_timeout: setup.idle_timeout,
+        max_count_per_classification: setup.max_count_per_class,
+    };
+    ClassifiedWorkerPool::new_with_options(factory, config, setup.options)
+}
+
+impl Keyed {
+    pub fn get_of(&self, key: u32) -> Call<PoolResult<<Self as TestPool>::Guard>> {
+        let pool = self.0.clone();
+        Call::new(async move { pool.get_worker(key).await })
+    }
+}
+
+impl Classified {
+    pub fn get_of(&self, class: u32) -> Call<PoolResult<<Self as TestPool>::Guard>> {
+        let pool = self.0.clone();
+        Call::new(async move { pool.get_classified_worker(class).await })
+    }
+
+    pub fn get_any(&self) -> Call<PoolResult<<Self as TestPool>::Guard>> {
+        let pool = self.0.clone();
+        Call::new(async move { pool.get_worker().await })
+    }
+}

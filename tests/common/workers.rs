@@ -1,0 +1,317 @@
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use sfo_pool::{
+    ClassifiedWorker, ClassifiedWorkerFactory, KeyedWorker, KeyedWorkerFactory, PoolErrorCode,
+    PoolResult, Worker, WorkerFactory, pool_err,
+};
+use tokio::sync::oneshot;
+
+/// A worker of any pool, whose answers the test decides.
+pub struct TestWorker {
+    pub state: Arc<WorkerState>,
+    factory: Factory,
+}
+
+/// What the test knows of a worker, also while the pool has it.
+pub struct WorkerState {
+    pub id: usize,
+    pub is_well: AtomicBool,
+    /// What it names as its key or class.
+    pub key: AtomicU32,
+    /// Whether it serves the key that it names.
+    pub serves_own: AtomicBool,
+    /// The other keys or classes that it serves.
+    pub serves: Mutex<Vec<u32>>,
+    pub is_destroyed: AtomicBool,
+}
+
+/// Where the user's code is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Callback {
+    Create,
+    IsWork,
+    /// `supports` and `is_valid`.
+    Serves,
+    /// `primary_key` and `classification`.
+    Names,
+    /// The worker's destructor.
+    Drop,
+}
+
+/// How a creation ends.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    /// With a worker as asked for; of class 0 if none was named.
+    Worker,
+    /// With a worker of this key or class.
+    WorkerOf(u32),
+    Error(&'static str),
+    Panic(&'static str),
+}
+
+/// A factory of any pool, driven by the test.
+#[derive(Clone, Default)]
+pub struct Factory(Arc<Shared>);
+
+type Hook = Arc<dyn Fn(usize) + Send + Sync>;
+
+#[derive(Default)]
+struct Shared {
+    calls: AtomicUsize,
+    created: AtomicUsize,
+    destroyed: AtomicUsize,
+    peak: AtomicUsize,
+    is_gated: AtomicBool,
+    gate: Mutex<VecDeque<oneshot::Sender<Outcome>>>,
+    script: Mutex<VecDeque<Outcome>>,
+    always: Mutex<Option<Outcome>>,
+    workers: Mutex<Vec<Arc<WorkerState>>>,
+    hooks: Mutex<HashMap<Callback, Hook>>,
+}
+
+impl Factory {
+    /// From now on each creation waits until the test ends it.
+    pub fn gate(&self) {
+        self.0.is_gated.store(true, SeqCst);
+    }
+
+    /// From now on creations end at once again.
+    pub fn open_gate(&self) {
+        self.0.is_gated.store(false, SeqCst);
+    }
+
+    /// How many creations wait at the gate, those cancelled not counted.
+    pub fn waiting(&self) -> usize {
+        let mut gate = self.0.gate.lock().unwrap();
+        gate.retain(|creation| !creation.is_closed());
+        gate.len()
+    }
+
+    /// Ends the oldest creation at the gate.
+    #[track_caller]
+    pub fn end(&self, outcome: Outcome) {
+        assert!(self.waiting() > 0, "no creation is under way");
+        let creation = self.0.gate.lock().unwrap().pop_front().unwrap();
+        creation.send(outcome).unwrap();
+    }
+
+    /// Ends the next creation that is not gated like this.
+    pub fn next(&self, outcome: Outcome) {
+        self.0.script.lock().unwrap().push_back(outcome);
+    }
+
+    /// Ends every creation like this for which nothing else was said; `None`: with a worker.
+    pub fn always(&self, outcome: Option<Outcome>) {
+        *self.0.always.lock().unwrap() = outcome;
+    }
+
+    /// Runs `hook` with the worker's number at each call of `callback`. For `Create` it is the
+    /// number of the call.
+    pub fn on(&self, callback: Callback, hook: impl Fn(usize) + Send + Sync + 'static) {
+        self.0.hooks.lock().unwrap().insert(callback, Arc::new(hook));
+    }
+
+    pub fn no_longer_on(&self, callback: Callback) {
+        self.0.hooks.lock().unwrap().remove(&callback);
+    }
+
+    /// How often `create` was called.
+    pub fn calls(&self) -> usize {
+        self.0.calls.load(SeqCst)
+    }
+
+    pub fn created(&self) -> usize {
+        self.0.created.load(SeqCst)
+    }
+
+    pub fn destroyed(&self) -> usize {
+        self.0.destroyed.load(SeqCst)
+    }
+
+    pub fn live(&self) -> usize {
+        self.created() - self.destroyed()
+    }
+
+    /// The most workers that ever lived at a time.
+    pub fn peak(&self) -> usize {
+        self.0.peak.load(SeqCst)
+    }
+
+    /// The worker that was created as the `id`-th, from 0.
+    pub fn worker(&self, id: usize) -> Arc<WorkerState> {
+        Arc::clone(&self.0.workers.lock().unwrap()[id])
+    }
+
+    /// How many live workers name this key or class.
+    pub fn live_of(&self, key: u32) -> usize {
+        let workers = self.0.workers.lock().unwrap();
+        let is_of = |worker: &&Arc<WorkerState>| {
+            !worker.is_destroyed.load(SeqCst) && worker.key.load(SeqCst) == key
+        };
+        workers.iter().filter(is_of).count()
+    }
+
+    fn call(&self, callback: Callback, id: usize) {
+        let hook = self.0.hooks.lock().unwrap().get(&callback).cloned();
+        if let Some(hook) = hook {
+            hook(id);
+        }
+    }
+
+    async fn make(&self, key: Option<u32>) -> PoolResult<TestWorker> {
+        let call = self.0.calls.fetch_add(1, SeqCst);
+        self.call(Callback::Create, call);
+        let scripted = self.0.script.lock().unwrap().pop_front();
+        let outcome = if let Some(outcome) = scripted {
+            outcome
+        } else if self.0.is_gated.load(SeqCst) {
+            let (end, ended) = oneshot::channel();
+            self.0.gate.lock().unwrap().push_back(end);
+            ended.await.expect("the test ends each creation")
+        } else {
+            self.0.always.lock().unwrap().unwrap_or(Outcome::Worker)
+        };
+        match outcome {
+            Outcome::Worker => Ok(self.worker_of(key.unwrap_or(0))),
+            Outcome::WorkerOf(key) => Ok(self.worker_of(key)),
+            Outcome::Error(message) => Err(pool_err!(PoolErrorCode::Failed, "{}", message)),
+            Outcome::Panic(message) => panic!("{message}"),
+        }
+    }
+
+    fn worker_of(&self, key: u32) -> TestWorker {
+        let mut workers = self.0.workers.lock().unwrap();
+        let state = Arc::new(WorkerState {
+            id: workers.len(),
+            is_well: AtomicBool::new(true),
+            key: AtomicU32::new(key),
+            serves_own: AtomicBool::new(true),
+            serves: Mutex::default(),
+            is_destroyed: AtomicBool::new(false),
+        });
+        workers.push(Arc::clone(&state));
+        self.0.created.fetch_add(1, SeqCst);
+        self.0.peak.fetch_max(self.live(), SeqCst);
+        TestWorker { state, factory: self.clone() }
+    }
+}
+
+impl WorkerState {
+    /// From now on it is not well.
+    pub fn kill(&self) {
+        self.is_well.store(false, SeqCst);
+    }
+
+    /// From now on it names another key or class as its own.
+    pub fn change_key(&self, key: u32) {
+        self.key.store(key, SeqCst);
+    }
+
+    /// From now on it serves this key or class as well.
+    pub fn also_serve(&self, key: u32) {
+        self.serves.lock().unwrap().push(key);
+    }
+
+    /// From now on it denies the key or class that it names.
+    pub fn deny_own(&self) {
+        self.serves_own.store(false, SeqCst);
+    }
+}
+
+impl TestWorker {
+    pub fn id(&self) -> usize {
+        self.state.id
+    }
+
+    fn answer_is_work(&self) -> bool {
+        self.factory.call(Callback::IsWork, self.id());
+        self.state.is_well.load(SeqCst)
+    }
+
+    fn answer_serves(&self, key: u32) -> bool {
+        self.factory.call(Callback::Serves, self.id());
+        if key == self.state.key.load(SeqCst) {
+            return self.state.serves_own.load(SeqCst);
+        }
+        self.state.serves.lock().unwrap().contains(&key)
+    }
+
+    fn answer_key(&self) -> u32 {
+        self.factory.call(Callback::Names, self.id());
+        self.state.key.load(SeqCst)
+    }
+}
+
+impl Drop for TestWorker {
+    fn drop(&mut self) {
+        // Counts even if the hook panics.
+        struct Count<'a>(&'a TestWorker);
+        impl Drop for Count<'_> {
+            fn drop(&mut self) {
+                let twice = self.0.state.is_destroyed.swap(true, SeqCst);
+                assert!(!twice, "a worker is destroyed once");
+                self.0.factory.0.destroyed.fetch_add(1, SeqCst);
+            }
+        }
+        let _count = Count(self);
+        self.factory.call(Callback::Drop, self.id());
+    }
+}
+
+impl Worker for TestWorker {
+    fn is_work(&self) -> bool {
+        self.answer_is_work()
+    }
+}
+
+impl KeyedWorker<u32> for TestWorker {
+    fn is_work(&self) -> bool {
+        self.answer_is_work()
+    }
+
+    fn supports(&self, key: u32) -> bool {
+        self.answer_serves(key)
+    }
+
+    fn primary_key(&self) -> u32 {
+        self.answer_key()
+    }
+}
+
+impl ClassifiedWorker<u32> for TestWorker {
+    fn is_work(&self) -> bool {
+        self.answer_is_work()
+    }
+
+    fn is_valid(&self, class: u32) -> bool {
+        self.answer_serves(class)
+    }
+
+    fn classification(&self) -> u32 {
+        self.answer_key()
+    }
+}
+
+#[async_trait]
+impl WorkerFactory<TestWorker> for Factory {
+    async fn create(&self) -> PoolResult<TestWorker> {
+        self.make(None).await
+    }
+}
+
+#[async_trait]
+impl KeyedWorkerFactory<u32, TestWorker> for Factory {
+    async fn create(&self, key: u32) -> PoolResult<TestWorker> {
+        self.make(Some(key)).await
+    }
+}
+
+#[async_trait]
+impl ClassifiedWorkerFactory<u32, TestWorker> for Factory {
+    async fn create(&self, class: Option<u32>) -> PoolResult<TestWorker> {
+        self.make(class).await
+    }
+}
