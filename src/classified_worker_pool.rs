@@ -28,7 +28,9 @@ pub trait ClassifiedWorker<C: WorkerClassification>: Send + 'static {
 
 /// x
 #[async_trait::async_trait]
-pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C>>: Send + Sync + 'static {
+pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C>>:
+    Send + Sync + 'static
+{
     /// x
     async fn create(&self, c: Option<C>) -> PoolResult<W>;
 }
@@ -69,7 +71,11 @@ impl ClassifiedWorkerPoolConfig {
 
 /// x
 #[must_use = "a guard that is dropped at once gives its worker back at once"]
-pub struct ClassifiedWorkerGuard<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>> {
+pub struct ClassifiedWorkerGuard<
+    C: WorkerClassification,
+    W: ClassifiedWorker<C>,
+    F: ClassifiedWorkerFactory<C, W>,
+> {
     loan: Loan<Classified<C, W, F>>,
 }
 
@@ -79,14 +85,20 @@ impl_guard!(
 );
 
 /// x
-pub struct ClassifiedWorkerPool<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>> {
+pub struct ClassifiedWorkerPool<
+    C: WorkerClassification,
+    W: ClassifiedWorker<C>,
+    F: ClassifiedWorkerFactory<C, W>,
+> {
     handle: Handle<Classified<C, W, F>>,
 }
 
 /// x
 pub type ClassifiedWorkerPoolRef<C, W, F> = Arc<ClassifiedWorkerPool<C, W, F>>;
 
-impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>> ClassifiedWorkerPool<C, W, F> {
+impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>>
+    ClassifiedWorkerPool<C, W, F>
+{
     /// x
     pub fn new(factory: F, config: ClassifiedWorkerPoolConfig) -> ClassifiedWorkerPoolRef<C, W, F> {
         Self::new_with_options(factory, config, PoolOptions::default())
@@ -111,8 +123,13 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
             )
             .with_idle_timeout(config.idle_timeout)
             .with_options(&options, Some(DEFAULT_CREATIONS));
-        let trade = Classified { factory, worker: PhantomData };
-        Arc::new(Self { handle: Handle::new(trade, limits, None) })
+        let trade = Classified {
+            factory,
+            worker: PhantomData,
+        };
+        Arc::new(Self {
+            handle: Handle::new(trade, limits, None),
+        })
     }
 
     /// x
@@ -148,7 +165,9 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     for ClassifiedWorkerPool<C, W, F>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClassifiedWorkerPool").field("state", &self.handle).finish_non_exhaustive()
+        f.debug_struct("ClassifiedWorkerPool")
+            .field("state", &self.handle)
+            .finish_non_exhaustive()
     }
 }
 
@@ -161,7 +180,9 @@ struct Classified<C, W, F> {
     worker: PhantomData<fn() -> (C, W)>,
 }
 
-impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>> Trade for Classified<C, W, F> {
+impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>> Trade
+    for Classified<C, W, F>
+{
     type Key = C;
     type Worker = W;
 

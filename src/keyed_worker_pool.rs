@@ -104,8 +104,13 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
             .with_idle_limit(config.max_idle_count_per_key)
             .with_idle_timeout(config.idle_timeout)
             .with_options(&options, None);
-        let trade = Keyed { factory, worker: PhantomData };
-        Arc::new(Self { handle: Handle::new(trade, limits, None) })
+        let trade = Keyed {
+            factory,
+            worker: PhantomData,
+        };
+        Arc::new(Self {
+            handle: Handle::new(trade, limits, None),
+        })
     }
 
     /// x
@@ -133,7 +138,9 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> fmt::Debug
     for KeyedWorkerPool<K, W, F>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyedWorkerPool").field("state", &self.handle).finish_non_exhaustive()
+        f.debug_struct("KeyedWorkerPool")
+            .field("state", &self.handle)
+            .finish_non_exhaustive()
     }
 }
 

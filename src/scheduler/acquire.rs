@@ -95,7 +95,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let (value, slot) = self.take_idle(bucket, index);
         self.doom_expired(Some(bucket), now, effects);
         let ticket = self.next_ticket();
-        Ok(Some(Lent { value, slot, ticket }))
+        Ok(Some(Lent {
+            value,
+            slot,
+            ticket,
+        }))
     }
 
     /// Takes an idle worker that fits, or joins the line and is served from there.
@@ -109,7 +113,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
-        if entry.held.as_ref().is_some_and(|slot| slot.generation != self.generation) {
+        if entry
+            .held
+            .as_ref()
+            .is_some_and(|slot| slot.generation != self.generation)
+        {
             return Err(Refusal::Cleared);
         }
         if self.is_clearing() {
@@ -126,7 +134,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let entered = match found {
             Some((bucket, index)) => {
                 let (value, slot) = self.take_idle(bucket, index);
-                Entered::Lent(Lent { value, slot, ticket })
+                Entered::Lent(Lent {
+                    value,
+                    slot,
+                    ticket,
+                })
             }
             None => {
                 self.join(home, entry, ticket);
@@ -176,6 +188,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if matches!(self.waiters[&ticket].state, WaiterState::Queued) {
             let lane = self.leave(ticket);
             let bell = self.waiters.remove(&ticket).and_then(|waiter| waiter.bell);
+            // A promise that it leaves behind counted against the limit on creations.
+            self.settle(lane.bucket(), effects);
             if let Some(bucket) = lane.bucket() {
                 self.sweep(bucket, effects);
             }
@@ -194,9 +208,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// The bucket whose newest idle worker the request would take before any other.
     fn preferred(&self, wish: Wish<'_, K>) -> Option<BucketId> {
         match wish {
-            Wish::Any | Wish::AnyOnceRoom { .. } => {
-                self.recency.as_ref()?.last_key_value().map(|(_, &bucket)| bucket)
-            }
+            Wish::Any | Wish::AnyOnceRoom { .. } => self
+                .recency
+                .as_ref()?
+                .last_key_value()
+                .map(|(_, &bucket)| bucket),
             Wish::Sole | Wish::Of { .. } => self.home(wish),
         }
     }
@@ -248,7 +264,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let home = home.or_else(|| match entry.wish {
             Wish::Sole | Wish::Any => None,
             Wish::Of { hash, .. } | Wish::AnyOnceRoom { hash, .. } => {
-                let key = entry.spare_key.take().expect("a request for a key brings a spare");
+                let key = entry
+                    .spare_key
+                    .take()
+                    .expect("a request for a key brings a spare");
                 Some(self.buckets.insert(hash, key))
             }
         });

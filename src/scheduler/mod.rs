@@ -169,7 +169,9 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     fn waiter(&mut self, ticket: Ticket) -> &mut Waiter<B> {
-        self.waiters.get_mut(&ticket).expect("a ticket in a lane belongs to a waiter")
+        self.waiters
+            .get_mut(&ticket)
+            .expect("a ticket in a lane belongs to a waiter")
     }
 
     /// Changes what the indexes over the lanes depend on.
@@ -198,7 +200,11 @@ impl<K, V, B> Scheduler<K, V, B> {
                 bucket.creating += 1;
             });
         }
-        Slot { bucket, stage: Stage::Creating, generation: self.generation }
+        Slot {
+            bucket,
+            stage: Stage::Creating,
+            generation: self.generation,
+        }
     }
 
     /// Uncounts a slot, whose bucket may now be swept.

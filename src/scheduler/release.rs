@@ -76,7 +76,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if slot.generation != self.generation {
             return ReturnPlan::Destroy;
         }
-        let Some(bucket) = slot.bucket else { return ReturnPlan::Destroy };
+        let Some(bucket) = slot.bucket else {
+            return ReturnPlan::Destroy;
+        };
         let Some(commons) = &self.commons else {
             return match self.buckets[bucket].line.first() {
                 Some(&to) => ReturnPlan::Hand { to, past: None },
@@ -113,7 +115,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 if let Some(past) = past {
                     self.waiter(past).passed += 1;
                 }
+                let bucket = slot.bucket;
                 self.hand(to, value, slot, effects);
+                // Whoever was served may have had a promise that others can use now.
+                if self.commons.is_some() {
+                    self.settle(bucket, effects);
+                }
             }
             ReturnPlan::Keep => self.keep(value, slot, now, effects),
             ReturnPlan::Destroy => {
@@ -130,7 +137,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
 
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
     fn keep(&mut self, value: V, slot: Slot, now: u64, effects: &mut Effects<K, V, B>) {
-        let Some(bucket) = slot.bucket else { return effects.doom(value, slot, None) };
+        let Some(bucket) = slot.bucket else {
+            return effects.doom(value, slot, None);
+        };
         let now = self.advance(now);
         self.idle += 1;
         self.last_return += 1;

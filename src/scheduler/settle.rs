@@ -39,8 +39,8 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     fn due_in(&self, bucket: BucketId) -> Option<Ticket> {
         let bucket = &self.buckets[bucket];
-        let may_create = bucket.slots < self.rules.bucket_limit
-            && bucket.creating < self.rules.creation_limit;
+        let may_create =
+            bucket.slots < self.rules.bucket_limit && bucket.creating < self.rules.creation_limit;
         bucket.line.first().copied().filter(|_| may_create)
     }
 
@@ -57,7 +57,10 @@ impl<K, V, B> Scheduler<K, V, B> {
             return self.claimant().map(Due::Evict);
         }
         let mut missing = commons.missing.iter();
-        missing.find(|&&head| !self.has_promise(head)).copied().map(Due::Grant)
+        missing
+            .find(|&&head| !self.has_promise(head))
+            .copied()
+            .map(Due::Grant)
     }
 
     /// Whether the limit on creations allows one more beside those that have been promised.
@@ -74,18 +77,26 @@ impl<K, V, B> Scheduler<K, V, B> {
             return None;
         }
         // Above the target a slot vanishes when it is freed, unless a bucket has nothing at all.
-        let lanes =
-            if self.slots <= commons.target { &commons.claims } else { &commons.missing };
+        let lanes = if self.slots <= commons.target {
+            &commons.claims
+        } else {
+            &commons.missing
+        };
         let mut oldest: Option<Ticket> = None;
         for &head in lanes {
             if oldest.is_some_and(|oldest| oldest < head) {
                 break;
             }
-            let Some(&Lane::Of(bucket)) = commons.heads.get(&head) else { continue };
+            let Some(&Lane::Of(bucket)) = commons.heads.get(&head) else {
+                continue;
+            };
             let bucket = &self.buckets[bucket];
             if bucket.slots + bucket.promised < self.rules.bucket_limit {
                 // Promises go to the oldest first, so few are stepped over.
-                let first = bucket.line.iter().find(|ticket| !self.waiters[ticket].promised);
+                let first = bucket
+                    .line
+                    .iter()
+                    .find(|ticket| !self.waiters[ticket].promised);
                 oldest = [oldest, first.copied()].into_iter().flatten().min();
             }
         }
@@ -169,7 +180,11 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Forgets a promise, be it kept or void.
     pub(super) fn take_promise_back(&mut self, ticket: Ticket) {
-        if self.waiters.get(&ticket).is_some_and(|waiter| waiter.promised) {
+        if self
+            .waiters
+            .get(&ticket)
+            .is_some_and(|waiter| waiter.promised)
+        {
             self.count_promise(ticket, false);
         }
     }
@@ -192,7 +207,14 @@ impl<K, V, B> Scheduler<K, V, B> {
             recency.remove(&idle.order);
         }
         let generation = self.generation;
-        (idle.value, Slot { bucket: Some(bucket), stage: Stage::Live, generation })
+        (
+            idle.value,
+            Slot {
+                bucket: Some(bucket),
+                stage: Stage::Live,
+                generation,
+            },
+        )
     }
 
     /// Gives up the least recently used idle worker of a bucket.
@@ -216,15 +238,24 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Gives up the least recently used idle worker of all.
     fn doom_oldest(&mut self, heir: Option<Ticket>, effects: &mut Effects<K, V, B>) -> bool {
-        let oldest = self.recency.as_ref().and_then(|recency| recency.first_key_value());
-        let Some((_, &bucket)) = oldest else { return false };
+        let oldest = self
+            .recency
+            .as_ref()
+            .and_then(|recency| recency.first_key_value());
+        let Some((_, &bucket)) = oldest else {
+            return false;
+        };
         self.doom(bucket, heir, effects);
         true
     }
 
     /// Falls back to the target.
     fn doom_surplus(&mut self, effects: &mut Effects<K, V, B>) {
-        while self.commons.as_ref().is_some_and(|all| self.slots - all.leaving > all.target) {
+        while self
+            .commons
+            .as_ref()
+            .is_some_and(|all| self.slots - all.leaving > all.target)
+        {
             if !self.doom_oldest(None, effects) {
                 break;
             }
@@ -258,7 +289,9 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     pub(super) fn has_expired(&self, since: u64, now: u64) -> bool {
-        self.rules.idle_timeout.is_some_and(|timeout| now - since >= timeout)
+        self.rules
+            .idle_timeout
+            .is_some_and(|timeout| now - since >= timeout)
     }
 
     /// The time of an event. Threads read the clock before they take the lock, and a test's clock

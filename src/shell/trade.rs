@@ -11,10 +11,8 @@ pub(crate) trait Trade: Send + Sync + 'static {
     type Worker: Send + 'static;
 
     /// Makes a worker for `key`, or for any, and checks that it is what was asked for.
-    fn create(
-        &self,
-        key: Option<Self::Key>,
-    ) -> impl Future<Output = PoolResult<Unit<Self>>> + Send;
+    fn create(&self, key: Option<Self::Key>)
+    -> impl Future<Output = PoolResult<Unit<Self>>> + Send;
 
     /// Whether the worker works and still is what it was when it was created.
     fn is_well(unit: &Unit<Self>) -> bool;

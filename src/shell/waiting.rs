@@ -26,7 +26,11 @@ const RUNG: &str = "the bell of a waiter rings once, when there is something to 
 
 impl<T: Trade> Waiting<T> {
     pub(super) fn new(ticket: Ticket, bell: NotifyWaiter<()>, shell: &Arc<Shell<T>>) -> Self {
-        Self { ticket, bell: Some(bell), shell: Arc::clone(shell) }
+        Self {
+            ticket,
+            bell: Some(bell),
+            shell: Arc::clone(shell),
+        }
     }
 
     pub(super) fn ticket(&self) -> Ticket {
@@ -41,7 +45,11 @@ impl<T: Trade> Future for Waiting<T> {
         let bell = self.bell.as_mut().expect(RUNG);
         ready!(Pin::new(bell).poll(cx));
         self.bell = None;
-        let grant = self.shell.books.with(|books| books.collect(self.ticket)).expect(RUNG);
+        let grant = self
+            .shell
+            .books
+            .with(|books| books.collect(self.ticket))
+            .expect(RUNG);
         Poll::Ready(match grant {
             Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, &self.shell))),
             Grant::Create(slot) => Ok(Served::Create(Vacancy::new(slot, &self.shell))),
@@ -52,14 +60,16 @@ impl<T: Trade> Future for Waiting<T> {
 
 impl<T: Trade> Drop for Waiting<T> {
     fn drop(&mut self) {
-        let Some(listener) = self.bell.take() else { return };
+        let Some(listener) = self.bell.take() else {
+            return;
+        };
         let now = self.shell.clock.now();
         let mut errands = self.shell.errands();
         let effects = &mut errands.effects;
         let (unrung, silenced) = self.shell.books.with(|books| {
             let (worker, bell) = books.cancel(self.ticket, effects);
-            let silenced = worker
-                .map(|(unit, slot)| Shell::<T>::give_back(books, unit, slot, now, effects));
+            let silenced =
+                worker.map(|(unit, slot)| Shell::<T>::give_back(books, unit, slot, now, effects));
             (bell, silenced)
         });
         drop(silenced);

@@ -1,0 +1,413 @@
+use crate::scheduler::{
+    Birth, ClearId, Doomed, Effects, Entered, Entry, Grant, Lent, Refusal, Rules, Scheduler,
+    Sharing, Slot, Ticket, Wish,
+};
+
+/// A worker: its class, and a number that none has twice.
+#[derive(Debug)]
+pub(super) struct Unit {
+    pub(super) class: u32,
+    pub(super) id: usize,
+}
+
+/// Whom a bell would wake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bell {
+    Request(usize),
+    Clear(usize),
+}
+
+/// What a request in the world asked for; `None`: any.
+pub(super) type Wanted = Option<u32>;
+
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) number: usize,
+    pub(super) wanted: Wanted,
+    pub(super) ticket: Ticket,
+    /// The class that was full when a worker was created for this request in vain.
+    pub(super) full: Option<u32>,
+    pub(super) is_rung: bool,
+}
+
+/// All that is outside the scheduler: what a shell, its callers and its workers would be doing.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) scheduler: Scheduler<u32, Unit, Bell>,
+    pub(super) rules: Rules,
+    pub(super) classes: u32,
+    /// Lent from idle, and being asked.
+    pub(super) asked: Vec<(Request, Unit, Slot)>,
+    pub(super) waiting: Vec<Request>,
+    pub(super) creating: Vec<(Request, Slot)>,
+    pub(super) borrowed: Vec<(Unit, Slot)>,
+    pub(super) doomed: Vec<Doomed<Unit>>,
+    pub(super) clears: Vec<(usize, ClearId)>,
+    now: u64,
+    last_number: usize,
+    last_id: usize,
+}
+
+/// Something that may happen next; an index is into the list that it is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Choice {
+    Request(Wanted),
+    IsWell(usize),
+    IsDead(usize),
+    Collect(usize),
+    Cancel(usize),
+    CreatedAs(usize, u32),
+    CreationFails(usize),
+    Return(usize),
+    ReturnDead(usize),
+    Destroyed(usize),
+    Expire,
+    TimePasses,
+    Clear,
+    AbandonClear(usize),
+}
+
+impl Choice {
+    pub(super) const KINDS: usize = 14;
+}
+
+/// Workers of class 2 serve class 0 as well.
+fn serves(unit: &Unit, class: &u32) -> bool {
+    unit.class == *class || (unit.class == 2 && *class == 0)
+}
+
+impl World {
+    pub(super) fn new(rules: Rules, classes: u32) -> Self {
+        let sole = (rules.sharing == Sharing::Sole).then_some(0);
+        Self {
+            scheduler: Scheduler::new(rules, sole),
+            rules,
+            classes,
+            asked: Vec::new(),
+            waiting: Vec::new(),
+            creating: Vec::new(),
+            borrowed: Vec::new(),
+            doomed: Vec::new(),
+            clears: Vec::new(),
+            now: 0,
+            last_number: 0,
+            last_id: 0,
+        }
+    }
+
+    pub(super) fn shares(&self) -> bool {
+        matches!(self.rules.sharing, Sharing::Target(_))
+    }
+
+    /// Everything that may happen next.
+    pub(super) fn choices(&self) -> Vec<Choice> {
+        let mut choices = vec![Choice::TimePasses, Choice::Expire, Choice::Clear];
+        if self.asked.len() + self.waiting.len() + self.creating.len() < 6 {
+            for class in 0..self.classes {
+                choices.extend([Choice::Request(Some(class)); 3]);
+            }
+            if self.shares() {
+                choices.extend([Choice::Request(None); 3]);
+            }
+        }
+        for index in 0..self.asked.len() {
+            choices.extend([
+                Choice::IsWell(index),
+                Choice::IsWell(index),
+                Choice::IsDead(index),
+            ]);
+        }
+        for index in 0..self.waiting.len() {
+            choices.push(Choice::Cancel(index));
+            if self.waiting[index].is_rung {
+                choices.extend([Choice::Collect(index); 3]);
+            }
+        }
+        for (index, (request, _)) in self.creating.iter().enumerate() {
+            choices.push(Choice::CreationFails(index));
+            match request.wanted {
+                Some(class) => choices.extend([Choice::CreatedAs(index, class); 3]),
+                None => {
+                    choices.extend((0..self.classes).map(|class| Choice::CreatedAs(index, class)))
+                }
+            }
+        }
+        for index in 0..self.borrowed.len() {
+            choices.extend([
+                Choice::Return(index),
+                Choice::Return(index),
+                Choice::ReturnDead(index),
+            ]);
+        }
+        choices.extend((0..self.doomed.len()).map(Choice::Destroyed));
+        choices.extend((0..self.clears.len()).map(Choice::AbandonClear));
+        choices
+    }
+
+    pub(super) fn apply(&mut self, choice: Choice) {
+        match choice {
+            Choice::Request(wanted) => self.request(wanted),
+            Choice::IsWell(index) => {
+                let (_, unit, slot) = self.asked.remove(index);
+                self.borrowed.push((unit, slot));
+            }
+            Choice::IsDead(index) => {
+                let (request, _, slot) = self.asked.remove(index);
+                self.enter(request, Some(slot));
+            }
+            Choice::Collect(index) => self.collect(index),
+            Choice::Cancel(index) => self.cancel(index),
+            Choice::CreatedAs(index, class) => self.created(index, class),
+            Choice::CreationFails(index) => {
+                let (_, slot) = self.creating.remove(index);
+                self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+            }
+            Choice::Return(index) => {
+                let (unit, slot) = self.borrowed.remove(index);
+                self.give_back(unit, slot);
+            }
+            Choice::ReturnDead(index) => {
+                let (_, slot) = self.borrowed.remove(index);
+                self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+            }
+            Choice::Destroyed(index) => {
+                let Doomed { slot, heir, .. } = self.doomed.remove(index);
+                self.event(|scheduler, effects| scheduler.free(slot, heir, effects));
+            }
+            Choice::Expire => {
+                let now = self.now;
+                self.event(|scheduler, effects| scheduler.expire(now, effects));
+            }
+            Choice::TimePasses => self.now += 5,
+            Choice::Clear => {
+                self.last_number += 1;
+                let number = self.last_number;
+                let mut bell = Some(Bell::Clear(number));
+                let mut effects = Effects::new();
+                if let Some(id) = self.scheduler.clear(&mut bell, &mut effects) {
+                    self.clears.push((number, id));
+                }
+                self.carry_out(effects);
+            }
+            Choice::AbandonClear(index) => {
+                let (_, id) = self.clears.remove(index);
+                assert!(
+                    self.scheduler.abandon_clear(id).is_some(),
+                    "a clear under way"
+                );
+            }
+        }
+    }
+
+    /// Lets everything end well, and checks that nobody was forgotten and nothing is left.
+    pub(super) fn wind_up(&mut self) {
+        for _ in 0..1000 {
+            let choice = if !self.doomed.is_empty() {
+                Choice::Destroyed(0)
+            } else if let Some(index) = self.waiting.iter().position(|request| request.is_rung) {
+                Choice::Collect(index)
+            } else if !self.asked.is_empty() {
+                Choice::IsWell(0)
+            } else if let Some((request, _)) = self.creating.first() {
+                Choice::CreatedAs(0, request.wanted.unwrap_or(0))
+            } else if !self.borrowed.is_empty() {
+                Choice::Return(0)
+            } else {
+                break;
+            };
+            self.apply(choice);
+            self.check();
+        }
+        assert!(
+            self.waiting.is_empty(),
+            "everybody is served when everything comes back"
+        );
+        self.apply(Choice::Clear);
+        while !self.doomed.is_empty() {
+            self.apply(Choice::Destroyed(0));
+        }
+        self.check();
+        assert!(self.clears.is_empty(), "a clear ends with the last slot");
+        self.check_empty();
+    }
+
+    fn wish<'a>(&self, wanted: &'a Wanted, full: &'a Option<u32>) -> Wish<'a, u32> {
+        // All keys have the same hash, so that they have to be told apart.
+        match (wanted, full) {
+            (Some(_), _) if self.rules.sharing == Sharing::Sole => Wish::Sole,
+            (Some(key), _) => Wish::Of { hash: 7, key },
+            (None, Some(key)) => Wish::AnyOnceRoom { hash: 7, key },
+            (None, None) => Wish::Any,
+        }
+    }
+
+    fn request(&mut self, wanted: Wanted) {
+        let mut effects = Effects::new();
+        let wish = self.wish(&wanted, &None);
+        let lent = self.scheduler.lend(wish, self.now, &mut effects);
+        self.last_number += 1;
+        let number = self.last_number;
+        let request = |ticket| Request {
+            number,
+            wanted,
+            ticket,
+            full: None,
+            is_rung: false,
+        };
+        match lent {
+            Err(Refusal::Clearing) => assert!(self.scheduler.is_clearing()),
+            Err(Refusal::Cleared) => panic!("a new request is not of before a clear"),
+            Ok(Some(Lent {
+                value,
+                slot,
+                ticket,
+            })) => {
+                self.asked.push((request(ticket), value, slot));
+            }
+            Ok(None) => self.enter_as(number, wanted, None, None, None),
+        }
+        self.carry_out(effects);
+    }
+
+    fn enter(&mut self, request: Request, held: Option<Slot>) {
+        let Request {
+            number,
+            wanted,
+            ticket,
+            full,
+            ..
+        } = request;
+        self.enter_as(number, wanted, Some(ticket), full, held);
+    }
+
+    fn enter_as(
+        &mut self,
+        number: usize,
+        wanted: Wanted,
+        ticket: Option<Ticket>,
+        full: Option<u32>,
+        mut held: Option<Slot>,
+    ) {
+        let mut effects = Effects::new();
+        let entry = Entry {
+            wish: self.wish(&wanted, &full),
+            ticket,
+            held: &mut held,
+            bell: &mut Some(Bell::Request(number)),
+            spare_key: &mut wanted.or(full),
+        };
+        let entered = self.scheduler.enter(entry, self.now, serves, &mut effects);
+        let request = |ticket| Request {
+            number,
+            wanted,
+            ticket,
+            full,
+            is_rung: false,
+        };
+        match entered {
+            Ok(Entered::Lent(Lent {
+                value,
+                slot,
+                ticket,
+            })) => {
+                self.asked.push((request(ticket), value, slot));
+            }
+            Ok(Entered::Waits(ticket)) => self.waiting.push(request(ticket)),
+            Err(_) => {
+                if let Some(slot) = held {
+                    self.scheduler.free(slot, None, &mut effects);
+                }
+            }
+        }
+        self.carry_out(effects);
+    }
+
+    fn collect(&mut self, index: usize) {
+        let request = self.waiting.remove(index);
+        match self
+            .scheduler
+            .collect(request.ticket)
+            .expect("a bell rings when there is something")
+        {
+            Grant::Worker(unit, slot) => {
+                let fits = request.wanted.is_none_or(|class| serves(&unit, &class));
+                assert!(fits, "{request:?} was handed {unit:?}");
+                self.borrowed.push((unit, slot));
+            }
+            Grant::Create(slot) => self.creating.push((request, slot)),
+            Grant::Refused(refusal) => assert_eq!(refusal, Refusal::Cleared),
+        }
+    }
+
+    fn cancel(&mut self, index: usize) {
+        let request = self.waiting.remove(index);
+        let mut effects = Effects::new();
+        let (worker, _) = self.scheduler.cancel(request.ticket, &mut effects);
+        if let Some((unit, slot)) = worker {
+            let plan = self.scheduler.plan_return(&slot, &unit, serves);
+            self.scheduler
+                .commit_return(plan, slot, unit, self.now, &mut effects);
+        }
+        self.carry_out(effects);
+    }
+
+    fn created(&mut self, index: usize, class: u32) {
+        let (mut request, mut slot) = self.creating.remove(index);
+        self.last_id += 1;
+        let unit = Unit {
+            class,
+            id: self.last_id,
+        };
+        let bucket = request.wanted.is_none().then_some((7, &class));
+        let mut effects = Effects::new();
+        let birth = self
+            .scheduler
+            .created(&mut slot, bucket, &mut Some(class), &mut effects);
+        match birth {
+            Birth::Welcome => self.borrowed.push((unit, slot)),
+            Birth::Full => {
+                request.full = Some(class);
+                self.enter(request, Some(slot));
+            }
+            Birth::Cleared => self.scheduler.free(slot, None, &mut effects),
+        }
+        self.carry_out(effects);
+    }
+
+    fn give_back(&mut self, unit: Unit, slot: Slot) {
+        let now = self.now;
+        self.event(|scheduler, effects| {
+            let plan = scheduler.plan_return(&slot, &unit, serves);
+            scheduler.commit_return(plan, slot, unit, now, effects);
+        });
+    }
+
+    fn event<R>(
+        &mut self,
+        event: impl FnOnce(&mut Scheduler<u32, Unit, Bell>, &mut Effects<u32, Unit, Bell>) -> R,
+    ) {
+        let mut effects = Effects::new();
+        event(&mut self.scheduler, &mut effects);
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&mut self, effects: Effects<u32, Unit, Bell>) {
+        for bell in effects.rings {
+            match bell {
+                Bell::Request(number) => {
+                    let mut waiting = self.waiting.iter_mut();
+                    let request = waiting.find(|request| request.number == number);
+                    let request = request.expect("a bell rings for somebody who waits");
+                    assert!(!request.is_rung, "a bell rings once");
+                    request.is_rung = true;
+                }
+                Bell::Clear(number) => self.clears.retain(|(clear, _)| *clear != number),
+            }
+        }
+        self.doomed.extend(effects.doomed);
+    }
+}
+
+pub(super) fn can_serve(unit: &Unit, class: u32) -> bool {
+    serves(unit, &class)
+}
