@@ -10,58 +10,133 @@ use crate::scheduler::Sharing;
 use crate::shell::{Filed, Handle, Loan, Request, Trade, file};
 use crate::{PoolOptions, PoolResult};
 
-/// x
+/// What can be the class of a worker in a [`ClassifiedWorkerPool`]: every type that can be cloned,
+/// hashed and compared.
+///
+/// `Hash` is asked once for each call, outside the pool's lock. `Eq` is asked under the lock, where
+/// classes are looked up, and so is the `Clone` that [`is_valid`](ClassifiedWorker::is_valid) takes
+/// there: both must be quick and must not call the pool. If one panics, nothing has changed.
 pub trait WorkerClassification: Send + 'static + Clone + Hash + Eq + PartialEq {}
 
 impl<T: Send + 'static + Clone + Hash + Eq + PartialEq> WorkerClassification for T {}
 
-/// x
+/// A worker that has a class: an interpreter its language, a model server its model.
+///
+/// # Example
+///
+/// ```
+/// use sfo_pool::ClassifiedWorker;
+///
+/// #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// enum Size {
+///     Small,
+///     Large,
+/// }
+///
+/// struct Sandbox(Size);
+///
+/// impl ClassifiedWorker<Size> for Sandbox {
+///     fn is_work(&self) -> bool {
+///         true
+///     }
+///
+///     /// A large one serves those who want a small one as well.
+///     fn is_valid(&self, size: Size) -> bool {
+///         self.0 == size || size == Size::Small
+///     }
+///
+///     fn classification(&self) -> Size {
+///         self.0
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait ClassifiedWorker<C: WorkerClassification>: Send + 'static {
-    /// x
+    /// Whether the worker can be used; see [`Worker::is_work`](crate::Worker::is_work).
     fn is_work(&self) -> bool;
-    /// x
+    /// Whether the worker serves the class `c`.
+    ///
+    /// It must serve its own class: it is asked when it is created, returned or about to be reused, and
+    /// destroyed if it denies it. By saying `true` to others it widens what it is used for.
+    ///
+    /// For other classes it is asked **under the pool's lock**: when it is returned and others wait, once
+    /// for each class that waits, the oldest first; and when it is idle and a request finds none of its
+    /// own class. There it must be quick and must not call the pool. A panic there changes nothing in the
+    /// pool; in a guard's drop it counts as a worker that is not well, in a `get` it reaches the caller.
     fn is_valid(&self, c: C) -> bool;
-    /// x
+    /// The class of the worker, under which it is counted. It is remembered when the worker is created; a
+    /// worker that names another one later is destroyed when it is returned or about to be reused.
     fn classification(&self) -> C;
 }
 
-/// x
+/// Makes the workers of a [`ClassifiedWorkerPool`].
 #[async_trait::async_trait]
 pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C>>:
     Send + Sync + 'static
 {
-    /// x
+    /// Makes a worker whose [`classification`](ClassifiedWorker::classification) is `c` and that is valid
+    /// for it; for `None`, one of a class of its choice, that is valid for that.
+    ///
+    /// For the rest see [`WorkerFactory::create`](crate::WorkerFactory::create).
     async fn create(&self, c: Option<C>) -> PoolResult<W>;
 }
 
-/// x
+/// The limits of a [`ClassifiedWorkerPool`]. The default has none.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use sfo_pool::ClassifiedWorkerPoolConfig;
+///
+/// let config = ClassifiedWorkerPoolConfig::default()
+///     .with_max_count(Some(8))
+///     .with_max_count_per_classification(Some(4))
+///     .with_idle_timeout(Some(Duration::from_secs(60)));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct ClassifiedWorkerPoolConfig {
-    /// x
+    /// See [`with_max_count`](Self::with_max_count).
     pub max_count: Option<u16>,
-    /// x
+    /// See [`with_idle_timeout`](Self::with_idle_timeout).
     pub idle_timeout: Option<Duration>,
-    /// x
+    /// See [`with_max_count_per_classification`](Self::with_max_count_per_classification).
     pub max_count_per_classification: Option<u16>,
 }
 
 impl ClassifiedWorkerPoolConfig {
-    /// x
+    /// The target for the number of workers: idle, borrowed, being created or being destroyed.
+    ///
+    /// It is exceeded in one case: a request for a class that has no worker and no creation under way, when
+    /// nothing is idle that could make way, creates one all the same. So the excess is at most one for each
+    /// class that was missing, and it falls back as workers are returned.
+    ///
+    /// Default: `None`, no limit. With `Some(0)` every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     #[must_use]
     pub fn with_max_count(mut self, max_count: Option<u16>) -> Self {
         self.max_count = max_count;
         self
     }
 
-    /// x
+    /// How long a returned worker may be idle; one that has been for at least this long has expired.
+    ///
+    /// Default: `None`, never, for the pool can't know how long the other side keeps a session. An
+    /// expired worker is never handed out; it is destroyed by the next request that looks into its
+    /// pool, or by [`cleanup_idle_worker`](ClassifiedWorkerPool::cleanup_idle_worker). `Duration::MAX` never comes,
+    /// `Duration::ZERO` at once. The clock is tokio's, so paused time works; it is read only if this is
+    /// set.
     #[must_use]
     pub fn with_idle_timeout(mut self, idle_timeout: Option<Duration>) -> Self {
         self.idle_timeout = idle_timeout;
         self
     }
 
-    /// x
+    /// How many workers of each class there may be at a time, whatever the target says. A request for a
+    /// class at its limit waits for a worker that is valid for it.
+    ///
+    /// Default: `None`, no limit apart from the target. With `Some(0)` every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     #[must_use]
     pub fn with_max_count_per_classification(mut self, max_count: Option<u16>) -> Self {
         self.max_count_per_classification = max_count;
@@ -69,7 +144,11 @@ impl ClassifiedWorkerPoolConfig {
     }
 }
 
-/// x
+/// A borrowed worker, which it derefs to. Dropping it gives the worker back.
+///
+/// The worker goes to the oldest request that it is valid for. If it fits nobody, but a request for
+/// another class could be served in its slot, it is destroyed, and that request creates. For the rest
+/// see [`WorkerGuard`](crate::WorkerGuard).
 #[must_use = "a guard that is dropped at once gives its worker back at once"]
 pub struct ClassifiedWorkerGuard<
     C: WorkerClassification,
@@ -84,7 +163,58 @@ impl_guard!(
     ClassifiedWorkerGuard<C, W, F>, "ClassifiedWorkerGuard", W
 );
 
-/// x
+/// A pool of workers that have a class, with a common target for their number.
+///
+/// A request for a class takes, in this order:
+///
+/// 1. the most recently returned idle worker of that class;
+/// 2. the most recently returned idle worker of any class that is
+///    [valid](ClassifiedWorker::is_valid) for it;
+/// 3. a new one, in a free slot;
+/// 4. a new one, in the slot of the least recently used idle worker, which is destroyed first;
+/// 5. a new one above the target, if its class has nothing at all;
+/// 6. whatever is returned or freed, in its place in the line.
+///
+/// A request for any class takes any idle worker, creates in a free slot, or waits.
+///
+/// A returned worker may go to a younger request that it fits, past an older one that would need its
+/// slot, for that saves a destruction and a creation. After 16 such returns in a row the older one
+/// gets the slot, so that nobody starves.
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{
+/// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+/// #     PoolResult,
+/// # };
+/// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// # enum Language { Shell, Python }
+/// # struct Interpreter(Language);
+/// # impl ClassifiedWorker<Language> for Interpreter {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+/// #     fn classification(&self) -> Language { self.0 }
+/// # }
+/// # struct Interpreters;
+/// # #[async_trait::async_trait]
+/// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+/// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+/// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// let config = ClassifiedWorkerPoolConfig::default().with_max_count(Some(1));
+/// let pool = ClassifiedWorkerPool::new(Interpreters, config);
+///
+/// drop(pool.get_classified_worker(Language::Shell).await?);
+/// // There is room for one: the idle shell makes way.
+/// let python = pool.get_classified_worker(Language::Python).await?;
+/// assert_eq!(python.0, Language::Python);
+/// # Ok(())
+/// # }
+/// ```
 pub struct ClassifiedWorkerPool<
     C: WorkerClassification,
     W: ClassifiedWorker<C>,
@@ -93,18 +223,24 @@ pub struct ClassifiedWorkerPool<
     handle: Handle<Classified<C, W, F>>,
 }
 
-/// x
+/// A shared [`ClassifiedWorkerPool`], as its constructors return it.
 pub type ClassifiedWorkerPoolRef<C, W, F> = Arc<ClassifiedWorkerPool<C, W, F>>;
 
 impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>>
     ClassifiedWorkerPool<C, W, F>
 {
-    /// x
+    /// A pool with the limits of `config`. Nothing is created or reserved yet.
+    ///
+    /// A limit of 0 is reported by the first request.
     pub fn new(factory: F, config: ClassifiedWorkerPoolConfig) -> ClassifiedWorkerPoolRef<C, W, F> {
         Self::new_with_options(factory, config, PoolOptions::default())
     }
 
-    /// x
+    /// The same with [`PoolOptions`]: everything that is not a limit of 0.4.1 is set there.
+    ///
+    /// # Example
+    ///
+    /// See [`PoolOptions`].
     pub fn new_with_options(
         factory: F,
         config: ClassifiedWorkerPoolConfig,
@@ -132,7 +268,53 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         })
     }
 
-    /// x
+    /// Gets a worker of any class: the most recently returned idle one, or a new one, or the next that is
+    /// returned.
+    ///
+    /// If the class of the new worker is at its limit already, the worker is destroyed and the request
+    /// waits in its original place for a worker, or for a slot when that class has room.
+    ///
+    /// # Errors
+    ///
+    /// As for [`WorkerPool::get_worker`](crate::WorkerPool::get_worker), and
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker is not valid
+    /// for its own class. That worker is destroyed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future, at any point, leaves the pool as if there had been no call.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    /// # enum Language { Shell, Python }
+    /// # struct Interpreter(Language);
+    /// # impl ClassifiedWorker<Language> for Interpreter {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+    /// #     fn classification(&self) -> Language { self.0 }
+    /// # }
+    /// # struct Interpreters;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+    /// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+    /// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Interpreters, ClassifiedWorkerPoolConfig::default());
+    /// let python = pool.get_classified_worker(Language::Python).await?;
+    /// drop(python);
+    /// assert_eq!(pool.get_worker().await?.0, Language::Python);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn get_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
@@ -140,7 +322,50 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         Ok(ClassifiedWorkerGuard { loan })
     }
 
-    /// x
+    /// Gets a worker that serves `classification`, in the order that
+    /// [`ClassifiedWorkerPool`] describes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`WorkerPool::get_worker`](crate::WorkerPool::get_worker), and
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker has another
+    /// class, or is not valid for it. That worker is destroyed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future, at any point, leaves the pool as if there had been no call; but an idle worker
+    /// that has made way for it by then is gone, and leaves a free slot for the next request.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    /// # enum Language { Shell, Python }
+    /// # struct Interpreter(Language);
+    /// # impl ClassifiedWorker<Language> for Interpreter {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+    /// #     fn classification(&self) -> Language { self.0 }
+    /// # }
+    /// # struct Interpreters;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+    /// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+    /// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Interpreters, ClassifiedWorkerPoolConfig::default());
+    /// let python = pool.get_classified_worker(Language::Python).await?;
+    /// assert_eq!(python.0, Language::Python);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn get_classified_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
         classification: C,
@@ -150,12 +375,110 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         Ok(ClassifiedWorkerGuard { loan })
     }
 
-    /// x
+    /// Destroys the idle workers that have expired, and returns how many there were.
+    ///
+    /// The pool has no task of its own: expired workers are never handed out, but without a request
+    /// they stay until somebody calls this. Without an idle timeout it returns 0.
+    ///
+    /// # Panics
+    ///
+    /// If a worker's destructor panics, the others are destroyed first, and then the panic goes on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    /// # enum Language { Shell, Python }
+    /// # struct Interpreter(Language);
+    /// # impl ClassifiedWorker<Language> for Interpreter {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+    /// #     fn classification(&self) -> Language { self.0 }
+    /// # }
+    /// # struct Interpreters;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+    /// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+    /// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+    /// #     }
+    /// # }
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let config = ClassifiedWorkerPoolConfig::default().with_idle_timeout(Some(Duration::ZERO));
+    /// let pool = ClassifiedWorkerPool::new(Interpreters, config);
+    /// drop(pool.get_worker().await?);
+    /// assert_eq!(pool.cleanup_idle_worker(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cleanup_idle_worker(&self) -> usize {
         self.handle.cleanup_idle()
     }
 
-    /// x
+    /// Destroys every worker of before this call, and returns when the last of them is gone.
+    ///
+    /// - Idle workers go at once.
+    /// - Requests that wait get [`Cleared`](crate::PoolErrorCode::Cleared), and so does one whose
+    ///   creation is under way, when it has come to its end and the new worker was destroyed. If it
+    ///   fails, its caller gets the factory's error.
+    /// - Borrowed workers are destroyed as they come back.
+    /// - Until then new requests get [`Clearing`](crate::PoolErrorCode::Clearing).
+    ///
+    /// When the last destructor has returned, the pool is open again. Several clears at a time all end
+    /// together.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it has ended, and no other clear is under way, the pool opens
+    /// again at once. The workers of before are still destroyed as they come back, and are never handed
+    /// out again; until then they count.
+    ///
+    /// # Deadlock
+    ///
+    /// The call waits for every guard that is out. Whoever awaits it while holding a guard, or has lost
+    /// one to [`mem::forget`](std::mem::forget), waits for ever: put a timeout around the call where that
+    /// can happen.
+    ///
+    /// # Panics
+    ///
+    /// If the destructor of an idle worker panics, the others are destroyed first and then the panic
+    /// goes on to the caller, which ends the clear as if it had been dropped.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    /// # enum Language { Shell, Python }
+    /// # struct Interpreter(Language);
+    /// # impl ClassifiedWorker<Language> for Interpreter {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+    /// #     fn classification(&self) -> Language { self.0 }
+    /// # }
+    /// # struct Interpreters;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+    /// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+    /// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+    /// #     }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Interpreters, ClassifiedWorkerPoolConfig::default());
+    /// drop(pool.get_worker().await?);
+    /// pool.clear_all_worker().await;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn clear_all_worker(&self) {
         self.handle.clear().await;
     }

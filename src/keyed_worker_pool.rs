@@ -10,30 +10,79 @@ use crate::scheduler::Sharing;
 use crate::shell::{Filed, Handle, Loan, Trade, file};
 use crate::{PoolOptions, PoolResult};
 
-/// x
+/// What can be the key of a [`KeyedWorkerPool`]: every type that can be cloned, hashed and compared.
+///
+/// `Hash` is asked once for each call, and `Clone` when a worker has to wait or to be created; both
+/// outside the pool's lock. `Eq` is asked under the lock, where keys are looked up: it must be quick
+/// and must not call the pool. If it panics, the panic reaches the caller and nothing has changed.
 pub trait WorkerKey: Send + 'static + Clone + Hash + Eq + PartialEq {}
 
 impl<T: Send + 'static + Clone + Hash + Eq + PartialEq> WorkerKey for T {}
 
-/// x
+/// A worker that belongs to a key: a tenant, a host, a database.
+///
+/// None of its methods is called under the pool's lock.
+///
+/// # Example
+///
+/// ```
+/// use sfo_pool::KeyedWorker;
+///
+/// struct Connection {
+///     host: String,
+///     is_closed: bool,
+/// }
+///
+/// impl KeyedWorker<String> for Connection {
+///     fn is_work(&self) -> bool {
+///         !self.is_closed
+///     }
+///
+///     fn supports(&self, host: String) -> bool {
+///         self.host == host
+///     }
+///
+///     fn primary_key(&self) -> String {
+///         self.host.clone()
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait KeyedWorker<K: WorkerKey>: Send + 'static {
-    /// x
+    /// Whether the worker can be used; see [`Worker::is_work`](crate::Worker::is_work).
     fn is_work(&self) -> bool;
-    /// x
+    /// Whether the worker serves `key`. Asked of its own primary key alone, when it is created, returned
+    /// or about to be reused: a worker that denies it is destroyed.
+    ///
+    /// A worker is never reused for another key, whatever it answers.
     fn supports(&self, key: K) -> bool;
-    /// x
+    /// The key to which the worker belongs. It is remembered when the worker is created; a worker that
+    /// names another one later is destroyed when it is returned or about to be reused.
     fn primary_key(&self) -> K;
 }
 
-/// x
+/// Makes the workers of a [`KeyedWorkerPool`].
 #[async_trait::async_trait]
 pub trait KeyedWorkerFactory<K: WorkerKey, W: KeyedWorker<K>>: Send + Sync + 'static {
-    /// x
+    /// Makes a worker whose [`primary_key`](KeyedWorker::primary_key) is `key` and that supports it.
+    ///
+    /// For the rest see [`WorkerFactory::create`](crate::WorkerFactory::create).
     async fn create(&self, key: K) -> PoolResult<W>;
 }
 
-/// x
+/// The limits of a [`KeyedWorkerPool`], for each key apart. The default has none.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use sfo_pool::KeyedWorkerPoolConfig;
+///
+/// let config = KeyedWorkerPoolConfig::default()
+///     .with_max_count_per_key(Some(4))
+///     .with_max_idle_count_per_key(Some(2))
+///     .with_idle_timeout(Some(Duration::from_secs(60)));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct KeyedWorkerPoolConfig {
     max_count_per_key: Option<u16>,
@@ -42,21 +91,35 @@ pub struct KeyedWorkerPoolConfig {
 }
 
 impl KeyedWorkerPoolConfig {
-    /// x
+    /// How long a returned worker may be idle; one that has been for at least this long has expired.
+    ///
+    /// Default: `None`, never, for the pool can't know how long the other side keeps a session. An
+    /// expired worker is never handed out; it is destroyed by the next request that looks into its
+    /// key's bucket, or by [`cleanup_idle_worker`](KeyedWorkerPool::cleanup_idle_worker). `Duration::MAX` never comes,
+    /// `Duration::ZERO` at once. The clock is tokio's, so paused time works; it is read only if this is
+    /// set.
     #[must_use]
     pub fn with_idle_timeout(mut self, idle_timeout: Option<Duration>) -> Self {
         self.idle_timeout = idle_timeout;
         self
     }
 
-    /// x
+    /// How many workers each key may have at a time: idle, borrowed, being created or being destroyed.
+    ///
+    /// Default: `None`, no limit, for only you know what the other side bears. With `Some(0)` no worker
+    /// could ever exist, so every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     #[must_use]
     pub fn with_max_count_per_key(mut self, max_count: Option<u16>) -> Self {
         self.max_count_per_key = max_count;
         self
     }
 
-    /// x
+    /// How many workers of each key may be idle at a time. When one more is returned, the least recently
+    /// used of the key goes.
+    ///
+    /// Default: `None`, no limit apart from that on all workers of the key. `Some(0)` keeps none: each
+    /// worker is destroyed when it is returned, unless somebody waits for it.
     #[must_use]
     pub fn with_max_idle_count_per_key(mut self, max_idle_count: Option<u16>) -> Self {
         self.max_idle_count_per_key = max_idle_count;
@@ -64,7 +127,9 @@ impl KeyedWorkerPoolConfig {
     }
 }
 
-/// x
+/// A borrowed worker, which it derefs to. Dropping it gives the worker back to the bucket of its key.
+///
+/// For the rest see [`WorkerGuard`](crate::WorkerGuard).
 #[must_use = "a guard that is dropped at once gives its worker back at once"]
 pub struct KeyedWorkerGuard<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> {
     loan: Loan<Keyed<K, W, F>>,
@@ -75,21 +140,61 @@ impl_guard!(
     KeyedWorkerGuard<K, W, F>, "KeyedWorkerGuard", W
 );
 
-/// x
+/// A pool with a bucket for each key, and limits for each.
+///
+/// Each key has its own idle workers, its own line and its own limits; nothing that happens under one
+/// key delays or wakes a request for another. Inside a bucket it is a [`WorkerPool`](crate::WorkerPool):
+/// first come, first served, and the most recently returned worker first.
+///
+/// A bucket exists as long as it has a worker, a creation or a waiter: keys that were used once leave
+/// nothing behind.
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult};
+/// # struct Connection(String);
+/// # impl KeyedWorker<String> for Connection {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn supports(&self, host: String) -> bool { self.0 == host }
+/// #     fn primary_key(&self) -> String { self.0.clone() }
+/// # }
+/// # struct Hosts;
+/// # #[async_trait::async_trait]
+/// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+/// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// let config = KeyedWorkerPoolConfig::default().with_max_count_per_key(Some(4));
+/// let pool = KeyedWorkerPool::new(Hosts, config);
+///
+/// let east = pool.get_worker("east".to_owned()).await?;
+/// let west = pool.get_worker("west".to_owned()).await?;
+/// assert_eq!((&*east.0, &*west.0), ("east", "west"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct KeyedWorkerPool<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> {
     handle: Handle<Keyed<K, W, F>>,
 }
 
-/// x
+/// A shared [`KeyedWorkerPool`], as its constructors return it.
 pub type KeyedWorkerPoolRef<K, W, F> = Arc<KeyedWorkerPool<K, W, F>>;
 
 impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPool<K, W, F> {
-    /// x
+    /// A pool with the limits of `config`. Nothing is created or reserved yet.
+    ///
+    /// A limit of 0 is reported by [`get_worker`](Self::get_worker).
     pub fn new(factory: F, config: KeyedWorkerPoolConfig) -> KeyedWorkerPoolRef<K, W, F> {
         Self::new_with_options(factory, config, PoolOptions::default())
     }
 
-    /// x
+    /// The same with [`PoolOptions`]: everything that is not a limit of 0.4.1 is set there.
+    ///
+    /// # Example
+    ///
+    /// See [`PoolOptions`].
     pub fn new_with_options(
         factory: F,
         config: KeyedWorkerPoolConfig,
@@ -113,7 +218,42 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         })
     }
 
-    /// x
+    /// Gets a worker of the bucket of `key`: the most recently returned idle one, or a new one, or the
+    /// next that is returned.
+    ///
+    /// # Errors
+    ///
+    /// As for [`WorkerPool::get_worker`](crate::WorkerPool::get_worker), and
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker has another
+    /// primary key than `key`, or does not support it. That worker is destroyed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future, at any point, leaves the pool as if there had been no call.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult};
+    /// # struct Connection(String);
+    /// # impl KeyedWorker<String> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: String) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> String { self.0.clone() }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+    /// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+    /// let connection = pool.get_worker("east".to_owned()).await?;
+    /// assert_eq!(connection.0, "east");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn get_worker(
         self: &KeyedWorkerPoolRef<K, W, F>,
         key: K,
@@ -123,12 +263,97 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         Ok(KeyedWorkerGuard { loan })
     }
 
-    /// x
+    /// Destroys the idle workers of all keys that have expired, and returns how many there were.
+    ///
+    /// The pool has no task of its own: expired workers are never handed out, but without a request
+    /// they stay until somebody calls this. Without an idle timeout it returns 0.
+    ///
+    /// # Panics
+    ///
+    /// If a worker's destructor panics, the others are destroyed first, and then the panic goes on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult};
+    /// # struct Connection(String);
+    /// # impl KeyedWorker<String> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: String) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> String { self.0.clone() }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+    /// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let config = KeyedWorkerPoolConfig::default().with_idle_timeout(Some(Duration::ZERO));
+    /// let pool = KeyedWorkerPool::new(Hosts, config);
+    /// drop(pool.get_worker("east".to_owned()).await?);
+    /// drop(pool.get_worker("west".to_owned()).await?);
+    /// assert_eq!(pool.cleanup_idle_worker(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cleanup_idle_worker(&self) -> usize {
         self.handle.cleanup_idle()
     }
 
-    /// x
+    /// Destroys every worker, of every key, of before this call, and returns when the last of them is gone.
+    ///
+    /// - Idle workers go at once.
+    /// - Requests that wait get [`Cleared`](crate::PoolErrorCode::Cleared), and so does one whose
+    ///   creation is under way, when it has come to its end and the new worker was destroyed. If it
+    ///   fails, its caller gets the factory's error.
+    /// - Borrowed workers are destroyed as they come back.
+    /// - Until then new requests get [`Clearing`](crate::PoolErrorCode::Clearing).
+    ///
+    /// When the last destructor has returned, the pool is open again. Several clears at a time all end
+    /// together.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it has ended, and no other clear is under way, the pool opens
+    /// again at once. The workers of before are still destroyed as they come back, and are never handed
+    /// out again; until then they count.
+    ///
+    /// # Deadlock
+    ///
+    /// The call waits for every guard that is out. Whoever awaits it while holding a guard, or has lost
+    /// one to [`mem::forget`](std::mem::forget), waits for ever: put a timeout around the call where that
+    /// can happen.
+    ///
+    /// # Panics
+    ///
+    /// If the destructor of an idle worker panics, the others are destroyed first and then the panic
+    /// goes on to the caller, which ends the clear as if it had been dropped.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult};
+    /// # struct Connection(String);
+    /// # impl KeyedWorker<String> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: String) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> String { self.0.clone() }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+    /// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+    /// drop(pool.get_worker("east".to_owned()).await?);
+    /// pool.clear_all_worker().await;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn clear_all_worker(&self) {
         self.handle.clear().await;
     }

@@ -1,7 +1,7 @@
-//! x
-
+#![doc = include_str!("../README.md")]
 #![deny(missing_docs, missing_debug_implementations, unreachable_pub)]
-#![deny(clippy::unwrap_used)]
+// `clippy.toml` says which methods: who may lock, ask the time, spawn.
+#![deny(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod classified_worker_pool;
 mod error;
@@ -29,3 +29,16 @@ pub use self::options::PoolOptions;
 pub use self::worker_pool::{
     Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
 };
+
+/// The other documents whose examples the tests compile.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../README.zh-CN.md")]
+    struct ReadmeZhCn;
+    #[doc = include_str!("../CHANGELOG.md")]
+    struct Changelog;
+    #[doc = include_str!("../CONTRIBUTING.md")]
+    struct Contributing;
+    #[doc = include_str!("../doc/design.md")]
+    struct Design;
+}

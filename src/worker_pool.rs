@@ -9,21 +9,95 @@ use crate::scheduler::Sharing;
 use crate::shell::{Filed, Handle, Loan, Request, Trade};
 use crate::{PoolOptions, PoolResult};
 
-/// x
+/// Something scarce that a pool lends out: a connection, a session, a child process.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// struct Connection {
+///     is_closed: AtomicBool,
+/// }
+///
+/// impl sfo_pool::Worker for Connection {
+///     fn is_work(&self) -> bool {
+///         !self.is_closed.load(Ordering::Relaxed)
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait Worker: Send + 'static {
-    /// x
+    /// Whether the worker can be used.
+    ///
+    /// Asked when an idle worker is about to be reused and when a guard is dropped, but not of a new
+    /// worker. One that says `false` is destroyed, and its slot is free for another. The call should be
+    /// quick, for it happens in the task that gets or drops the guard; no lock of the pool's is held, so
+    /// it may block or call the pool without harm to others.
+    ///
+    /// A panic here in a guard's drop counts as `false` and ends there; in a `get` it reaches the caller
+    /// of that `get`, and the worker is destroyed.
     fn is_work(&self) -> bool;
 }
 
-/// x
+/// Makes the workers of a [`WorkerPool`].
+///
+/// # Example
+///
+/// ```
+/// use async_trait::async_trait;
+/// use sfo_pool::{PoolErrorCode, PoolResult, Worker, WorkerFactory, into_pool_err};
+/// use tokio::net::TcpStream;
+///
+/// struct Connection(TcpStream);
+///
+/// impl Worker for Connection {
+///     fn is_work(&self) -> bool {
+///         self.0.peer_addr().is_ok()
+///     }
+/// }
+///
+/// struct Server {
+///     address: String,
+/// }
+///
+/// #[async_trait]
+/// impl WorkerFactory<Connection> for Server {
+///     async fn create(&self) -> PoolResult<Connection> {
+///         let stream = TcpStream::connect(&self.address)
+///             .await
+///             .map_err(into_pool_err!(PoolErrorCode::Failed, "connect to {}", self.address))?;
+///         Ok(Connection(stream))
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait WorkerFactory<W: Worker>: Send + Sync + 'static {
-    /// x
+    /// Makes a worker.
+    ///
+    /// Runs in the task of the caller who got the slot, outside every lock. If that caller is cancelled,
+    /// this future is dropped with it.
+    ///
+    /// # Errors
+    ///
+    /// An error reaches the caller that this worker was made for as it is, and nobody else: the slot goes
+    /// to the next one in the line, which makes a try of its own. A panic does the same.
     async fn create(&self) -> PoolResult<W>;
 }
 
-/// x
+/// The limits of a [`WorkerPool`]. The default has none.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use sfo_pool::WorkerPoolConfig;
+///
+/// let config = WorkerPoolConfig::default()
+///     .with_max_count(Some(8))
+///     .with_max_idle_count(Some(4))
+///     .with_idle_timeout(Some(Duration::from_secs(60)));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct WorkerPoolConfig {
     max_count: Option<u16>,
@@ -32,21 +106,34 @@ pub struct WorkerPoolConfig {
 }
 
 impl WorkerPoolConfig {
-    /// x
+    /// How many workers there may be at a time: idle, borrowed, being created or being destroyed.
+    ///
+    /// Default: `None`, no limit, for only you know what the other side bears. With `Some(0)` no worker
+    /// could ever exist, so every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     #[must_use]
     pub fn with_max_count(mut self, max_count: Option<u16>) -> Self {
         self.max_count = max_count;
         self
     }
 
-    /// x
+    /// How many workers may be idle at a time. When one more is returned, the least recently used goes.
+    ///
+    /// Default: `None`, no limit apart from that on all workers. `Some(0)` keeps none: each worker is
+    /// destroyed when it is returned, unless somebody waits for it.
     #[must_use]
     pub fn with_max_idle_count(mut self, max_idle_count: Option<u16>) -> Self {
         self.max_idle_count = max_idle_count;
         self
     }
 
-    /// x
+    /// How long a returned worker may be idle; one that has been for at least this long has expired.
+    ///
+    /// Default: `None`, never, for the pool can't know how long the other side keeps a session. An
+    /// expired worker is never handed out; it is destroyed by the next request that looks into its
+    /// pool, or by [`cleanup_idle_worker`](WorkerPool::cleanup_idle_worker). `Duration::MAX` never comes,
+    /// `Duration::ZERO` at once. The clock is tokio's, so paused time works; it is read only if this is
+    /// set.
     #[must_use]
     pub fn with_idle_timeout(mut self, idle_timeout: Option<Duration>) -> Self {
         self.idle_timeout = idle_timeout;
@@ -54,7 +141,36 @@ impl WorkerPoolConfig {
     }
 }
 
-/// x
+/// A borrowed worker, which it derefs to. Dropping it gives the worker back.
+///
+/// The drop never waits for anything of the pool's, spawns nothing and needs no runtime; it may happen
+/// on any thread, and after the pool is gone. It asks the worker [`is_work`](Worker::is_work); a worker
+/// that is well goes to whoever has waited longest, or becomes idle.
+///
+/// A guard that is dropped while its thread unwinds from a panic destroys its worker, which may be
+/// half-used.
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig};
+/// # struct Connection;
+/// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+/// # struct Server;
+/// # #[async_trait::async_trait]
+/// # impl WorkerFactory<Connection> for Server {
+/// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// let pool = WorkerPool::new(1, Server);
+/// {
+///     let connection = pool.get_worker().await?;
+///     // … use it …
+/// } // here it goes back
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a guard that is dropped at once gives its worker back at once"]
 pub struct WorkerGuard<W: Worker, F: WorkerFactory<W>> {
     loan: Loan<Plain<W, F>>,
@@ -62,27 +178,88 @@ pub struct WorkerGuard<W: Worker, F: WorkerFactory<W>> {
 
 impl_guard!([W: Worker, F: WorkerFactory<W>] WorkerGuard<W, F>, "WorkerGuard", W);
 
-/// x
+/// A pool in which any worker serves any caller.
+///
+/// Requests are served in the order of their first poll: an idle worker first, the most recently
+/// returned of them; else a new one, if there is room; else whatever somebody returns or frees.
+///
+/// Dropping the pool drops the idle workers; those that are out are destroyed as they come back.
+///
+/// # Example
+///
+/// ```
+/// use async_trait::async_trait;
+/// use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
+///
+/// struct Session {
+///     greeting: String,
+/// }
+///
+/// impl Worker for Session {
+///     fn is_work(&self) -> bool {
+///         true
+///     }
+/// }
+///
+/// struct Sessions;
+///
+/// #[async_trait]
+/// impl WorkerFactory<Session> for Sessions {
+///     async fn create(&self) -> PoolResult<Session> {
+///         Ok(Session { greeting: "hello".to_owned() })
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// let pool = WorkerPool::new(8, Sessions);
+/// let session = pool.get_worker().await?;
+/// assert_eq!(session.greeting, "hello");
+/// # Ok(())
+/// # }
+/// ```
 pub struct WorkerPool<W: Worker, F: WorkerFactory<W>> {
     handle: Handle<Plain<W, F>>,
 }
 
-/// x
+/// A shared [`WorkerPool`], as its constructors return it.
 pub type WorkerPoolRef<W, F> = Arc<WorkerPool<W, F>>;
 
 impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
-    /// x
+    /// A pool of at most `max_count` workers, without any other limit.
+    ///
+    /// Nothing is created or reserved yet. A `max_count` of 0 is reported by
+    /// [`get_worker`](Self::get_worker).
     pub fn new(max_count: u16, factory: F) -> WorkerPoolRef<W, F> {
         let config = WorkerPoolConfig::default().with_max_count(Some(max_count));
         Self::new_with_config(factory, config)
     }
 
-    /// x
+    /// A pool with the limits of `config`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// let config = WorkerPoolConfig::default().with_max_count(Some(8)).with_max_idle_count(Some(2));
+    /// let pool = WorkerPool::new_with_config(Server, config);
+    /// ```
     pub fn new_with_config(factory: F, config: WorkerPoolConfig) -> WorkerPoolRef<W, F> {
         Self::new_with_options(factory, config, PoolOptions::default())
     }
 
-    /// x
+    /// The same with [`PoolOptions`]: everything that is not a limit of 0.4.1 is set there.
+    ///
+    /// # Example
+    ///
+    /// See [`PoolOptions`].
     pub fn new_with_options(
         factory: F,
         config: WorkerPoolConfig,
@@ -106,18 +283,139 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
         })
     }
 
-    /// x
+    /// Gets a worker: the most recently returned idle one, or a new one, or the next that is returned.
+    ///
+    /// # Errors
+    ///
+    /// In this order of judgement:
+    ///
+    /// - [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): a limit is zero.
+    /// - [`Clearing`](crate::PoolErrorCode::Clearing): the pool is being cleared.
+    /// - [`Cleared`](crate::PoolErrorCode::Cleared): a clear began while this call waited or created.
+    /// - Whatever the factory returns when it creates for this call.
+    ///
+    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
+    /// waits for a second one can wait for ever, if all the others do the same.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future, at any point, leaves the pool as if there had been no call: its place in the
+    /// line is gone, what it had been given goes to the next, and a creation under way is dropped.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = WorkerPool::new(1, Server);
+    /// let first = pool.get_worker().await?;
+    ///
+    /// // There is one worker, and it is out.
+    /// let second = tokio::time::timeout(Duration::from_millis(10), pool.get_worker()).await;
+    /// assert!(second.is_err());
+    ///
+    /// drop(first);
+    /// let third = pool.get_worker().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<WorkerGuard<W, F>> {
         let loan = self.handle.acquire(Request::Sole).await?;
         Ok(WorkerGuard { loan })
     }
 
-    /// x
+    /// Destroys the idle workers that have expired, and returns how many there were.
+    ///
+    /// The pool has no task of its own: expired workers are never handed out, but without a request
+    /// they stay until somebody calls this. Without an idle timeout it returns 0.
+    ///
+    /// # Panics
+    ///
+    /// If a worker's destructor panics, the others are destroyed first, and then the panic goes on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let config = WorkerPoolConfig::default().with_idle_timeout(Some(Duration::ZERO));
+    /// let pool = WorkerPool::new_with_config(Server, config);
+    /// drop(pool.get_worker().await?);
+    /// assert_eq!(pool.cleanup_idle_worker(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cleanup_idle_worker(&self) -> usize {
         self.handle.cleanup_idle()
     }
 
-    /// x
+    /// Destroys every worker of before this call, and returns when the last of them is gone.
+    ///
+    /// - Idle workers go at once.
+    /// - Requests that wait get [`Cleared`](crate::PoolErrorCode::Cleared), and so does one whose
+    ///   creation is under way, when it has come to its end and the new worker was destroyed. If it
+    ///   fails, its caller gets the factory's error.
+    /// - Borrowed workers are destroyed as they come back.
+    /// - Until then new requests get [`Clearing`](crate::PoolErrorCode::Clearing).
+    ///
+    /// When the last destructor has returned, the pool is open again. Several clears at a time all end
+    /// together.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it has ended, and no other clear is under way, the pool opens
+    /// again at once. The workers of before are still destroyed as they come back, and are never handed
+    /// out again; until then they count.
+    ///
+    /// # Deadlock
+    ///
+    /// The call waits for every guard that is out. Whoever awaits it while holding a guard, or has lost
+    /// one to [`mem::forget`](std::mem::forget), waits for ever: put a timeout around the call where that
+    /// can happen.
+    ///
+    /// # Panics
+    ///
+    /// If the destructor of an idle worker panics, the others are destroyed first and then the panic
+    /// goes on to the caller, which ends the clear as if it had been dropped.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = WorkerPool::new(8, Server);
+    /// drop(pool.get_worker().await?);
+    /// pool.clear_all_worker().await; // the server's password has changed, say
+    /// let connection = pool.get_worker().await?; // a new one
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn clear_all_worker(&self) {
         self.handle.clear().await;
     }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bucket::Bucket;
-use super::{BucketId, Lane, Ticket};
+use super::{Lane, Ticket};
 
 /// What buckets with a common target share: counts over all of them, and indexes over their lanes
 /// that find the oldest request of a kind without looking at the others.

@@ -31,6 +31,7 @@ impl Drop for Aftermath {
     fn drop(&mut self) {
         if let Some(payload) = self.0.take() {
             if let Err(worse) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                #[allow(clippy::disallowed_methods, reason = "nothing else is left to do")]
                 mem::forget(worse);
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! An event runs under the lock; its effects are carried out after, what was delivered first. Each
 //! slot that the scheduler has given out is in the hands of a token, [`Loan`] or [`Vacancy`], and
-//! each place in the line of a [`Waiting`]; their `Drop` gives it back, on every way out.
+//! each place in the line of a [`Waiting`](waiting::Waiting); their `Drop` gives it back, on every way out.
 
 mod acquire;
 mod aftermath;
