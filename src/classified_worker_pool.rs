@@ -259,13 +259,8 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
             )
             .with_idle_timeout(config.idle_timeout)
             .with_options(&options, Some(DEFAULT_CREATIONS));
-        let trade = Classified {
-            factory,
-            worker: PhantomData,
-        };
-        Arc::new(Self {
-            handle: Handle::new(trade, limits, None),
-        })
+        let trade = Classified { factory, worker: PhantomData };
+        Arc::new(Self { handle: Handle::new(trade, limits, None) })
     }
 
     /// Gets a worker of any class: the most recently returned idle one, or a new one, or the next that is
@@ -488,9 +483,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     for ClassifiedWorkerPool<C, W, F>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClassifiedWorkerPool")
-            .field("state", &self.handle)
-            .finish_non_exhaustive()
+        f.debug_struct("ClassifiedWorkerPool").field("state", &self.handle).finish_non_exhaustive()
     }
 }
 

@@ -31,10 +31,19 @@ pub(crate) fn invalid_config(why: &str) -> PoolError {
 
 impl From<Refusal> for PoolError {
     fn from(refusal: Refusal) -> Self {
-        let (code, why) = match refusal {
-            Refusal::Clearing => (PoolErrorCode::Clearing, "pool is clearing"),
-            Refusal::Cleared => (PoolErrorCode::Cleared, "pool cleared"),
-        };
-        Self::new(code, why.to_owned())
+        match refusal {
+            Refusal::Clearing { left } => {
+                let why = format!(
+                    "pool is clearing: {left} of its workers and creations have yet to end; \
+                     repeat the request when clear_all_worker() has returned"
+                );
+                Self::new(PoolErrorCode::Clearing, why)
+            }
+            Refusal::Cleared => {
+                let why = "pool cleared: clear_all_worker() was called while the request was under \
+                           way; repeat it";
+                Self::new(PoolErrorCode::Cleared, why.to_owned())
+            }
+        }
     }
 }

@@ -209,13 +209,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
             .with_idle_limit(config.max_idle_count_per_key)
             .with_idle_timeout(config.idle_timeout)
             .with_options(&options, None);
-        let trade = Keyed {
-            factory,
-            worker: PhantomData,
-        };
-        Arc::new(Self {
-            handle: Handle::new(trade, limits, None),
-        })
+        let trade = Keyed { factory, worker: PhantomData };
+        Arc::new(Self { handle: Handle::new(trade, limits, None) })
     }
 
     /// Gets a worker of the bucket of `key`: the most recently returned idle one, or a new one, or the
@@ -363,9 +358,7 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> fmt::Debug
     for KeyedWorkerPool<K, W, F>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyedWorkerPool")
-            .field("state", &self.handle)
-            .finish_non_exhaustive()
+        f.debug_struct("KeyedWorkerPool").field("state", &self.handle).finish_non_exhaustive()
     }
 }
 

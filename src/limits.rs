@@ -15,10 +15,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(sharing: Sharing) -> Self {
-        Self {
-            rules: Rules::unlimited(sharing),
-            invalid: None,
-        }
+        Self { rules: Rules::unlimited(sharing), invalid: None }
     }
 
     /// `count` for the workers of one bucket; zero is invalid because of `zero`.

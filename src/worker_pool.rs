@@ -274,13 +274,8 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
             .with_idle_limit(config.max_idle_count)
             .with_idle_timeout(config.idle_timeout)
             .with_options(&options, None);
-        let trade = Plain {
-            factory,
-            worker: PhantomData,
-        };
-        Arc::new(Self {
-            handle: Handle::new(trade, limits, Some(())),
-        })
+        let trade = Plain { factory, worker: PhantomData };
+        Arc::new(Self { handle: Handle::new(trade, limits, Some(())) })
     }
 
     /// Gets a worker: the most recently returned idle one, or a new one, or the next that is returned.
@@ -423,9 +418,7 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
 
 impl<W: Worker, F: WorkerFactory<W>> fmt::Debug for WorkerPool<W, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkerPool")
-            .field("state", &self.handle)
-            .finish_non_exhaustive()
+        f.debug_struct("WorkerPool").field("state", &self.handle).finish_non_exhaustive()
     }
 }
 

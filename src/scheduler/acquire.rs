@@ -85,9 +85,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Option<Lent<V>>, Refusal> {
-        if self.is_clearing() {
-            return Err(Refusal::Clearing);
-        }
+        self.check_open()?;
         let now = self.advance(now);
         let Some((bucket, index)) = self.find_newest(self.preferred(wish), now) else {
             return Ok(None);
@@ -95,11 +93,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let (value, slot) = self.take_idle(bucket, index);
         self.doom_expired(Some(bucket), now, effects);
         let ticket = self.next_ticket();
-        Ok(Some(Lent {
-            value,
-            slot,
-            ticket,
-        }))
+        Ok(Some(Lent { value, slot, ticket }))
     }
 
     /// Takes an idle worker that fits, or joins the line and is served from there.
@@ -113,16 +107,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
-        if entry
-            .held
-            .as_ref()
-            .is_some_and(|slot| slot.generation != self.generation)
-        {
+        if entry.held.as_ref().is_some_and(|slot| slot.generation != self.generation) {
             return Err(Refusal::Cleared);
         }
-        if self.is_clearing() {
-            return Err(Refusal::Clearing);
-        }
+        self.check_open()?;
         let now = self.advance(now);
         let home = self.home(entry.wish);
         let found = self
@@ -134,11 +122,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let entered = match found {
             Some((bucket, index)) => {
                 let (value, slot) = self.take_idle(bucket, index);
-                Entered::Lent(Lent {
-                    value,
-                    slot,
-                    ticket,
-                })
+                Entered::Lent(Lent { value, slot, ticket })
             }
             None => {
                 self.join(home, entry, ticket);
@@ -208,11 +192,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// The bucket whose newest idle worker the request would take before any other.
     fn preferred(&self, wish: Wish<'_, K>) -> Option<BucketId> {
         match wish {
-            Wish::Any | Wish::AnyOnceRoom { .. } => self
-                .recency
-                .as_ref()?
-                .last_key_value()
-                .map(|(_, &bucket)| bucket),
+            Wish::Any | Wish::AnyOnceRoom { .. } => {
+                self.recency.as_ref()?.last_key_value().map(|(_, &bucket)| bucket)
+            }
             Wish::Sole | Wish::Of { .. } => self.home(wish),
         }
     }
@@ -264,10 +246,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let home = home.or_else(|| match entry.wish {
             Wish::Sole | Wish::Any => None,
             Wish::Of { hash, .. } | Wish::AnyOnceRoom { hash, .. } => {
-                let key = entry
-                    .spare_key
-                    .take()
-                    .expect("a request for a key brings a spare");
+                let key = entry.spare_key.take().expect("a request for a key brings a spare");
                 Some(self.buckets.insert(hash, key))
             }
         });

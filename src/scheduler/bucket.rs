@@ -68,18 +68,11 @@ impl<K, V> Bucket<K, V> {
             // Most buckets of a keyed pool never hold more than one.
             self.idle.reserve_exact(1);
         }
-        self.idle.push_back(Idle {
-            value,
-            since,
-            order,
-        });
+        self.idle.push_back(Idle { value, since, order });
     }
 
     pub(super) fn take_idle(&mut self, index: usize) -> Idle<V> {
-        let idle = self
-            .idle
-            .remove(index)
-            .expect("the index was found under the same lock");
+        let idle = self.idle.remove(index).expect("the index was found under the same lock");
         let capacity = self.idle.capacity();
         if capacity > SMALL && self.idle.len() < capacity / 8 {
             self.idle.shrink_to(self.idle.len() * 2);
@@ -120,21 +113,13 @@ impl<K, V> Buckets<K, V> {
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Bucket<K, V>> {
-        self.sole
-            .iter_mut()
-            .chain(self.table.iter_mut().map(|bucket| &mut **bucket))
+        self.sole.iter_mut().chain(self.table.iter_mut().map(|bucket| &mut **bucket))
     }
 
     pub(super) fn insert(&mut self, hash: u64, key: K) -> BucketId {
         self.last_serial += 1;
-        let id = BucketId {
-            hash,
-            serial: self.last_serial,
-        };
-        self.table
-            .insert_unique(hash, Box::new(Bucket::new(key, id)), |bucket| {
-                bucket.id.hash
-            });
+        let id = BucketId { hash, serial: self.last_serial };
+        self.table.insert_unique(hash, Box::new(Bucket::new(key, id)), |bucket| bucket.id.hash);
         id
     }
 
@@ -143,10 +128,7 @@ impl<K, V> Buckets<K, V> {
         if id == SOLE {
             return None;
         }
-        let entry = self
-            .table
-            .find_entry(id.hash, |bucket| bucket.id == id)
-            .ok()?;
+        let entry = self.table.find_entry(id.hash, |bucket| bucket.id == id).ok()?;
         if entry.get().is_needed() {
             return None;
         }
@@ -167,9 +149,7 @@ impl<K, V> Buckets<K, V> {
 impl<K: Eq, V> Buckets<K, V> {
     /// Compares keys: the one place where the scheduler runs a key's code.
     pub(super) fn find(&self, hash: u64, key: &K) -> Option<BucketId> {
-        let found = self
-            .table
-            .find(hash, |bucket| bucket.id.hash == hash && bucket.key == *key);
+        let found = self.table.find(hash, |bucket| bucket.id.hash == hash && bucket.key == *key);
         found.map(|bucket| bucket.id)
     }
 }
@@ -183,10 +163,7 @@ impl<K, V> Index<BucketId> for Buckets<K, V> {
     fn index(&self, id: BucketId) -> &Self::Output {
         match &self.sole {
             Some(sole) => sole,
-            None => self
-                .table
-                .find(id.hash, |bucket| bucket.id == id)
-                .expect(NEEDED),
+            None => self.table.find(id.hash, |bucket| bucket.id == id).expect(NEEDED),
         }
     }
 }
@@ -195,10 +172,7 @@ impl<K, V> IndexMut<BucketId> for Buckets<K, V> {
     fn index_mut(&mut self, id: BucketId) -> &mut Self::Output {
         match &mut self.sole {
             Some(sole) => sole,
-            None => self
-                .table
-                .find_mut(id.hash, |bucket| bucket.id == id)
-                .expect(NEEDED),
+            None => self.table.find_mut(id.hash, |bucket| bucket.id == id).expect(NEEDED),
         }
     }
 }

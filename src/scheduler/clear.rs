@@ -76,9 +76,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
 
     pub(super) fn end_clears(&mut self, effects: &mut Effects<K, V, B>) {
         if self.slots == 0 {
-            effects
-                .rings
-                .extend(std::mem::take(&mut self.clears).into_values());
+            effects.rings.extend(std::mem::take(&mut self.clears).into_values());
         }
     }
 }

@@ -67,10 +67,7 @@ impl Commons {
 
     /// Takes the lanes of `bucket` out of the indexes.
     pub(super) fn unfile<K, V>(&mut self, bucket: &Bucket<K, V>) {
-        for head in [bucket.line.first(), bucket.bounced.first()]
-            .into_iter()
-            .flatten()
-        {
+        for head in [bucket.line.first(), bucket.bounced.first()].into_iter().flatten() {
             self.heads.remove(head);
             self.claims.remove(head);
             self.missing.remove(head);

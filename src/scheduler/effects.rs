@@ -26,11 +26,7 @@ pub(crate) struct Doomed<V> {
 
 impl<K, V, B> Effects<K, V, B> {
     pub(crate) fn new() -> Self {
-        Self {
-            rings: Vec::new(),
-            doomed: VecDeque::new(),
-            keys: Vec::new(),
-        }
+        Self { rings: Vec::new(), doomed: VecDeque::new(), keys: Vec::new() }
     }
 
     pub(super) fn doom(&mut self, value: V, slot: Slot, heir: Option<Ticket>) {

@@ -25,6 +25,8 @@ mod bucket;
 mod clear;
 mod commons;
 mod effects;
+mod idle;
+mod lane;
 mod release;
 mod rules;
 mod settle;
@@ -79,8 +81,8 @@ enum Stage {
 /// What a request is refused with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It came while the pool was being cleared.
-    Clearing,
+    /// It came while the pool was being cleared, when so many slots had yet to come back.
+    Clearing { left: usize },
     /// It was under way when a clear began.
     Cleared,
 }
@@ -154,6 +156,10 @@ impl<K, V, B> Scheduler<K, V, B> {
         !self.clears.is_empty()
     }
 
+    fn check_open(&self) -> Result<(), Refusal> {
+        if self.is_clearing() { Err(Refusal::Clearing { left: self.slots }) } else { Ok(()) }
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             total: self.slots,
@@ -169,9 +175,7 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     fn waiter(&mut self, ticket: Ticket) -> &mut Waiter<B> {
-        self.waiters
-            .get_mut(&ticket)
-            .expect("a ticket in a lane belongs to a waiter")
+        self.waiters.get_mut(&ticket).expect("a ticket in a lane belongs to a waiter")
     }
 
     /// Changes what the indexes over the lanes depend on.
@@ -200,11 +204,7 @@ impl<K, V, B> Scheduler<K, V, B> {
                 bucket.creating += 1;
             });
         }
-        Slot {
-            bucket,
-            stage: Stage::Creating,
-            generation: self.generation,
-        }
+        Slot { bucket, stage: Stage::Creating, generation: self.generation }
     }
 
     /// Uncounts a slot, whose bucket may now be swept.

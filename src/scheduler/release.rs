@@ -135,27 +135,6 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
     }
 
-    /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
-    fn keep(&mut self, value: V, slot: Slot, now: u64, effects: &mut Effects<K, V, B>) {
-        let Some(bucket) = slot.bucket else {
-            return effects.doom(value, slot, None);
-        };
-        let now = self.advance(now);
-        self.idle += 1;
-        self.last_return += 1;
-        let order = self.last_return;
-        self.buckets[bucket].push_idle(value, now, order);
-        if let Some(recency) = &mut self.recency {
-            recency.insert(order, bucket);
-        }
-        if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
-            self.doom(bucket, None, effects);
-        }
-        if self.commons.is_some() {
-            self.settle(Some(bucket), effects);
-        }
-    }
-
     /// The slot is empty: nothing came of a creation, or a worker's destructor has returned, whose
     /// slot had been cleared for `heir`.
     pub(crate) fn free(

@@ -52,12 +52,6 @@ pub(super) enum WaiterState {
 
 impl<B> Waiter<B> {
     pub(super) fn new(lane: Lane, bell: B) -> Self {
-        Self {
-            lane,
-            bell: Some(bell),
-            state: WaiterState::Queued,
-            promised: false,
-            passed: 0,
-        }
+        Self { lane, bell: Some(bell), state: WaiterState::Queued, promised: false, passed: 0 }
     }
 }

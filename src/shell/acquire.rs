@@ -39,10 +39,7 @@ impl<T: Trade> Shell<T> {
     }
 
     fn hashed(&self, key: T::Key) -> Hashed<T::Key> {
-        Hashed {
-            hash: self.hash(&key),
-            key,
-        }
+        Hashed { hash: self.hash(&key), key }
     }
 
     /// Gets a worker: an idle one, one that somebody returns, or a new one.
@@ -90,9 +87,7 @@ impl<T: Trade> Shell<T> {
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
-        let lent = self
-            .books
-            .with(|books| books.lend(request.wish(None), now, effects))?;
+        let lent = self.books.with(|books| books.lend(request.wish(None), now, effects))?;
         let turn = lent.map(|lent| self.examine(lent));
         drop(errands);
         Ok(turn)
@@ -130,14 +125,7 @@ impl<T: Trade> Shell<T> {
     }
 
     /// The worker comes first; what has to be destroyed, after.
-    fn examine(
-        self: &Arc<Self>,
-        Lent {
-            value,
-            slot,
-            ticket,
-        }: Lent<Unit<T>>,
-    ) -> Turn<T> {
+    fn examine(self: &Arc<Self>, Lent { value, slot, ticket }: Lent<Unit<T>>) -> Turn<T> {
         match Loan::new(value, slot, self).examined() {
             Ok(loan) => Turn::Served(loan),
             Err(vacancy) => Turn::InVain(ticket, vacancy),

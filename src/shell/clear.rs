@@ -15,9 +15,7 @@ impl<T: Trade> Shell<T> {
         let (bell, listener) = Notify::new();
         let mut bell = Some(bell);
         let mut errands = self.errands();
-        let id = self
-            .books
-            .with(|books| books.clear(&mut bell, &mut errands.effects));
+        let id = self.books.with(|books| books.clear(&mut bell, &mut errands.effects));
         // Before anything can panic, so that the pool opens again if it does.
         let clearing = id.map(|id| Clearing { id, shell: self });
         drop(errands);

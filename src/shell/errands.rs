@@ -14,10 +14,7 @@ pub(super) struct Errands<'a, T: Trade> {
 
 impl<T: Trade> Shell<T> {
     pub(super) fn errands(&self) -> Errands<'_, T> {
-        Errands {
-            effects: Effects::new(),
-            shell: self,
-        }
+        Errands { effects: Effects::new(), shell: self }
     }
 }
 

@@ -20,11 +20,7 @@ const HELD: &str = "a loan holds its worker until it is dropped";
 
 impl<T: Trade> Loan<T> {
     pub(super) fn new(unit: Unit<T>, slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        Self(Some(Held {
-            unit,
-            slot,
-            shell: Arc::clone(shell),
-        }))
+        Self(Some(Held { unit, slot, shell: Arc::clone(shell) }))
     }
 
     /// Asks a worker that was idle whether it is well; destroys it otherwise, and keeps the slot.
@@ -75,9 +71,7 @@ impl<T: Trade> Shell<T> {
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
-        let silenced = self
-            .books
-            .with(|books| Self::give_back(books, unit, slot, now, effects));
+        let silenced = self.books.with(|books| Self::give_back(books, unit, slot, now, effects));
         drop(silenced);
         errands.run()
     }

@@ -69,33 +69,26 @@ impl<T: Trade> Shell<T> {
     pub(crate) fn cleanup_idle(&self) -> usize {
         let now = self.clock.now();
         let mut errands = self.errands();
-        self.books
-            .with(|books| books.expire(now, &mut errands.effects))
+        self.books.with(|books| books.expire(now, &mut errands.effects))
     }
 
     /// The pool itself is gone: nobody can ask for what is idle or still comes back.
     pub(crate) fn dissolve(&self) {
         let mut errands = self.errands();
-        self.books
-            .with(|books| books.retire_all(&mut errands.effects));
+        self.books.with(|books| books.retire_all(&mut errands.effects));
     }
 
     /// A worker in hand is at an end; its slot is free once it is destroyed.
     fn destroy(&self, unit: Unit<T>, slot: Slot) -> Aftermath {
         let mut errands = self.errands();
-        errands.effects.doomed.push_back(Doomed {
-            value: unit,
-            slot,
-            heir: None,
-        });
+        errands.effects.doomed.push_back(Doomed { value: unit, slot, heir: None });
         errands.run()
     }
 
     /// Gives a slot back in which there is no worker.
     fn free(&self, slot: Slot) -> Aftermath {
         let mut errands = self.errands();
-        self.books
-            .with(|books| books.free(slot, None, &mut errands.effects));
+        self.books.with(|books| books.free(slot, None, &mut errands.effects));
         errands.run()
     }
 }

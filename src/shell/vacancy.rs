@@ -23,10 +23,7 @@ const HELD: &str = "a vacancy holds its slot until it is dropped";
 
 impl<T: Trade> Vacancy<T> {
     pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        Self {
-            slot: Some(slot),
-            shell: Arc::clone(shell),
-        }
+        Self { slot: Some(slot), shell: Arc::clone(shell) }
     }
 
     pub(super) fn slot(&mut self) -> &mut Option<Slot> {

@@ -26,11 +26,7 @@ const RUNG: &str = "the bell of a waiter rings once, when there is something to 
 
 impl<T: Trade> Waiting<T> {
     pub(super) fn new(ticket: Ticket, bell: NotifyWaiter<()>, shell: &Arc<Shell<T>>) -> Self {
-        Self {
-            ticket,
-            bell: Some(bell),
-            shell: Arc::clone(shell),
-        }
+        Self { ticket, bell: Some(bell), shell: Arc::clone(shell) }
     }
 
     pub(super) fn ticket(&self) -> Ticket {
@@ -45,11 +41,7 @@ impl<T: Trade> Future for Waiting<T> {
         let bell = self.bell.as_mut().expect(RUNG);
         ready!(Pin::new(bell).poll(cx));
         self.bell = None;
-        let grant = self
-            .shell
-            .books
-            .with(|books| books.collect(self.ticket))
-            .expect(RUNG);
+        let grant = self.shell.books.with(|books| books.collect(self.ticket)).expect(RUNG);
         Poll::Ready(match grant {
             Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, &self.shell))),
             Grant::Create(slot) => Ok(Served::Create(Vacancy::new(slot, &self.shell))),

@@ -11,10 +11,7 @@ impl World {
         self.check_indexes();
         self.check_nobody_waits_in_vain();
         let scheduler = &self.scheduler;
-        assert!(
-            !scheduler.is_clearing() || scheduler.slots > 0,
-            "a clear has ended with 0 slots"
-        );
+        assert!(!scheduler.is_clearing() || scheduler.slots > 0, "a clear has ended with 0 slots");
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
             let is_needed =
@@ -22,35 +19,23 @@ impl World {
             let is_sole = self.rules.sharing == Sharing::Sole;
             assert!(is_needed || is_sole, "an empty bucket does not exist");
         }
-        let granted = scheduler
-            .waiters
-            .iter()
-            .filter(|(_, waiter)| waiter.bell.is_none());
+        let granted = scheduler.waiters.iter().filter(|(_, waiter)| waiter.bell.is_none());
         let granted: Vec<_> = granted.map(|(ticket, _)| *ticket).collect();
         let rung = self.waiting.iter().filter(|request| request.is_rung);
         let mut rung: Vec<_> = rung.map(|request| request.ticket).collect();
         rung.sort();
-        assert_eq!(
-            granted, rung,
-            "whoever has something to collect was rung, and nobody else"
-        );
+        assert_eq!(granted, rung, "whoever has something to collect was rung, and nobody else");
         assert_eq!(scheduler.waiters.len(), self.waiting.len());
     }
 
     pub(super) fn check_empty(&self) {
         let scheduler = &self.scheduler;
-        assert_eq!(
-            (scheduler.slots, scheduler.idle, scheduler.waiters.len()),
-            (0, 0, 0)
-        );
+        assert_eq!((scheduler.slots, scheduler.idle, scheduler.waiters.len()), (0, 0, 0));
         assert!(scheduler.parked.is_empty());
         let is_sole = self.rules.sharing == Sharing::Sole;
         assert_eq!(scheduler.buckets.ids().len(), usize::from(is_sole));
         if let Some(commons) = &scheduler.commons {
-            assert_eq!(
-                (commons.creating, commons.promised, commons.leaving),
-                (0, 0, 0)
-            );
+            assert_eq!((commons.creating, commons.promised, commons.leaving), (0, 0, 0));
             assert!(commons.heads.is_empty() && commons.anyone.is_empty());
         }
     }
@@ -67,13 +52,7 @@ impl World {
         let creating = self.creating.iter().map(|(_, slot)| slot);
         let borrowed = self.borrowed.iter().map(|(_, slot)| slot);
         let doomed = self.doomed.iter().map(|doomed| &doomed.slot);
-        granted
-            .chain(parked)
-            .chain(asked)
-            .chain(creating)
-            .chain(borrowed)
-            .chain(doomed)
-            .collect()
+        granted.chain(parked).chain(asked).chain(creating).chain(borrowed).chain(doomed).collect()
     }
 
     fn check_conservation(&self) {
@@ -86,19 +65,9 @@ impl World {
             let here = |slot: &&&Slot| slot.bucket == Some(id);
             let creating = |slot: &&&Slot| slot.stage == Stage::Creating;
             idle += bucket.idle.len();
-            assert_eq!(
-                bucket.slots,
-                slots.iter().filter(here).count() + bucket.idle.len()
-            );
-            assert_eq!(
-                bucket.creating,
-                slots.iter().filter(here).filter(creating).count()
-            );
-            let promised = bucket
-                .line
-                .iter()
-                .filter(|t| scheduler.waiters[t].promised)
-                .count();
+            assert_eq!(bucket.slots, slots.iter().filter(here).count() + bucket.idle.len());
+            assert_eq!(bucket.creating, slots.iter().filter(here).filter(creating).count());
+            let promised = bucket.line.iter().filter(|t| scheduler.waiters[t].promised).count();
             assert_eq!(bucket.promised, promised);
         }
         assert_eq!(scheduler.idle, idle);
@@ -106,11 +75,7 @@ impl World {
             let is = |stage| slots.iter().filter(|slot| slot.stage == stage).count();
             assert_eq!(commons.creating, is(Stage::Creating));
             assert_eq!(commons.leaving, is(Stage::Leaving));
-            let promised = scheduler
-                .waiters
-                .values()
-                .filter(|waiter| waiter.promised)
-                .count();
+            let promised = scheduler.waiters.values().filter(|waiter| waiter.promised).count();
             assert_eq!(commons.promised, promised);
         }
     }
@@ -119,31 +84,16 @@ impl World {
         let scheduler = &self.scheduler;
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
-            assert!(
-                bucket.slots <= self.rules.bucket_limit,
-                "the limit of a bucket"
-            );
-            assert!(
-                bucket.idle.len() <= self.rules.bucket_idle_limit,
-                "the idle limit"
-            );
+            assert!(bucket.slots <= self.rules.bucket_limit, "the limit of a bucket");
+            assert!(bucket.idle.len() <= self.rules.bucket_idle_limit, "the idle limit");
             assert!(self.shares() || bucket.creating <= self.rules.creation_limit);
         }
         if let (Some(commons), Sharing::Target(target)) = (&scheduler.commons, self.rules.sharing) {
-            assert!(
-                commons.creating <= self.rules.creation_limit,
-                "the limit on creations"
-            );
+            assert!(commons.creating <= self.rules.creation_limit, "the limit on creations");
             let over = scheduler.slots.saturating_sub(target);
-            assert!(
-                over <= self.classes as usize,
-                "one over the target for each class"
-            );
+            assert!(over <= self.classes as usize, "one over the target for each class");
             let surplus = scheduler.slots - commons.leaving > target;
-            assert!(
-                !surplus || scheduler.idle == 0,
-                "what is idle above the target has to go"
-            );
+            assert!(!surplus || scheduler.idle == 0, "what is idle above the target has to go");
         }
     }
 
@@ -151,11 +101,8 @@ impl World {
         let scheduler = &self.scheduler;
         let mut order = Vec::new();
         for id in scheduler.buckets.ids() {
-            let returns: Vec<_> = scheduler.buckets[id]
-                .idle
-                .iter()
-                .map(|idle| idle.order)
-                .collect();
+            let returns: Vec<_> =
+                scheduler.buckets[id].idle.iter().map(|idle| idle.order).collect();
             assert!(returns.is_sorted());
             order.extend(returns.into_iter().map(|order| (order, id)));
         }
@@ -173,14 +120,9 @@ impl World {
             }
         }
         let lanes = scheduler.buckets.ids().into_iter();
-        let lanes = lanes
-            .flat_map(|id| [Lane::Of(id), Lane::AnyOnceRoom(id)])
-            .chain([Lane::Any]);
+        let lanes = lanes.flat_map(|id| [Lane::Of(id), Lane::AnyOnceRoom(id)]).chain([Lane::Any]);
         let lanes: Vec<_> = lanes.collect();
-        assert_eq!(
-            lanes.iter().flat_map(|&lane| self.lane(lane)).count(),
-            queued
-        );
+        assert_eq!(lanes.iter().flat_map(|&lane| self.lane(lane)).count(), queued);
         let Some(commons) = &scheduler.commons else {
             return;
         };
@@ -196,10 +138,7 @@ impl World {
             let has_room = slots.is_none_or(|slots| slots < self.rules.bucket_limit);
             assert_eq!(commons.claims.contains(&head), is_claim && has_room);
             assert_eq!(commons.takers.contains(&head), !is_claim && has_room);
-            assert_eq!(
-                commons.missing.contains(&head),
-                is_claim && slots == Some(0)
-            );
+            assert_eq!(commons.missing.contains(&head), is_claim && slots == Some(0));
         }
         assert_eq!(commons.heads.len(), heads);
         let filed = commons.claims.len() + commons.takers.len();
@@ -210,11 +149,7 @@ impl World {
         let tickets = match lane {
             Lane::Of(id) => Some(&self.scheduler.buckets[id].line),
             Lane::AnyOnceRoom(id) => Some(&self.scheduler.buckets[id].bounced),
-            Lane::Any => self
-                .scheduler
-                .commons
-                .as_ref()
-                .map(|commons| &commons.anyone),
+            Lane::Any => self.scheduler.commons.as_ref().map(|commons| &commons.anyone),
         };
         tickets.into_iter().flatten().copied()
     }
@@ -224,10 +159,7 @@ impl World {
     fn check_nobody_waits_in_vain(&self) {
         let queued = self.waiting.iter().filter(|request| !request.is_rung);
         for request in queued {
-            assert!(
-                !self.fits_something_idle(request.wanted),
-                "{request:?} beside an idle worker"
-            );
+            assert!(!self.fits_something_idle(request.wanted), "{request:?} beside an idle worker");
             let waiter = &self.scheduler.waiters[&request.ticket];
             let may_create = match self.rules.sharing {
                 Sharing::Target(target) => self.may_create(waiter.lane, waiter.promised, target),
@@ -265,14 +197,11 @@ impl World {
 
     fn fits_something_idle(&self, wanted: Wanted) -> bool {
         let serves = |id: BucketId| {
-            self.scheduler.buckets[id]
-                .idle
-                .iter()
-                .any(|idle| match (self.rules.sharing, wanted) {
-                    (Sharing::Target(_), Some(class)) => can_serve(&idle.value, class),
-                    (_, Some(class)) => idle.value.class == class,
-                    (_, None) => true,
-                })
+            self.scheduler.buckets[id].idle.iter().any(|idle| match (self.rules.sharing, wanted) {
+                (Sharing::Target(_), Some(class)) => can_serve(&idle.value, class),
+                (_, Some(class)) => idle.value.class == class,
+                (_, None) => true,
+            })
         };
         self.scheduler.buckets.ids().into_iter().any(serves)
     }

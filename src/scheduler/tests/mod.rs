@@ -8,7 +8,7 @@ use self::world::{Choice, World};
 use super::{Rules, Sharing};
 
 const STEPS: usize = 80;
-const HISTORIES: u64 = 300;
+const HISTORIES: u64 = 100;
 
 /// A small generator, so that a failing history can be repeated from its seed.
 struct Dice(u64);
@@ -35,16 +35,10 @@ fn explore(rules: Rules, classes: u32) {
                 world.apply(choice);
                 world.check();
             }));
-            assert!(
-                result.is_ok(),
-                "{rules:?} seed {seed}: {history:?}\n{world:#?}"
-            );
+            assert!(result.is_ok(), "{rules:?} seed {seed}: {history:?}\n{world:#?}");
         }
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.wind_up()));
-        assert!(
-            result.is_ok(),
-            "{rules:?} seed {seed}, winding up: {history:?}\n{world:#?}"
-        );
+        assert!(result.is_ok(), "{rules:?} seed {seed}, winding up: {history:?}\n{world:#?}");
     }
 }
 
@@ -55,26 +49,13 @@ fn rules(sharing: Sharing) -> Rules {
 #[test]
 fn the_sole_bucket_keeps_every_invariant() {
     for bucket_limit in [1, 2, 3] {
-        for (bucket_idle_limit, creation_limit) in [
-            (usize::MAX, usize::MAX),
-            (0, usize::MAX),
-            (1, 1),
-            (usize::MAX, 1),
-        ] {
-            let limits = Rules {
-                bucket_limit,
-                bucket_idle_limit,
-                creation_limit,
-                ..rules(Sharing::Sole)
-            };
+        for (bucket_idle_limit, creation_limit) in
+            [(usize::MAX, usize::MAX), (0, usize::MAX), (1, 1), (usize::MAX, 1)]
+        {
+            let limits =
+                Rules { bucket_limit, bucket_idle_limit, creation_limit, ..rules(Sharing::Sole) };
             explore(limits, 1);
-            explore(
-                Rules {
-                    idle_timeout: Some(10),
-                    ..limits
-                },
-                1,
-            );
+            explore(Rules { idle_timeout: Some(10), ..limits }, 1);
         }
     }
 }
@@ -82,26 +63,10 @@ fn the_sole_bucket_keeps_every_invariant() {
 #[test]
 fn buckets_apart_keep_every_invariant() {
     for bucket_limit in [1, 2] {
-        let limits = Rules {
-            bucket_limit,
-            ..rules(Sharing::Apart)
-        };
+        let limits = Rules { bucket_limit, ..rules(Sharing::Apart) };
         explore(limits, 3);
-        explore(
-            Rules {
-                bucket_idle_limit: 1,
-                idle_timeout: Some(10),
-                ..limits
-            },
-            3,
-        );
-        explore(
-            Rules {
-                creation_limit: 1,
-                ..limits
-            },
-            2,
-        );
+        explore(Rules { bucket_idle_limit: 1, idle_timeout: Some(10), ..limits }, 3);
+        explore(Rules { creation_limit: 1, ..limits }, 2);
     }
 }
 
@@ -111,36 +76,10 @@ fn buckets_with_a_target_keep_every_invariant() {
         let limits = rules(Sharing::Target(target));
         for classes in [2, 3] {
             explore(limits, classes);
-            explore(
-                Rules {
-                    bucket_limit: 1,
-                    ..limits
-                },
-                classes,
-            );
-            explore(
-                Rules {
-                    bucket_limit: 2,
-                    idle_timeout: Some(10),
-                    ..limits
-                },
-                classes,
-            );
-            explore(
-                Rules {
-                    creation_limit: 1,
-                    ..limits
-                },
-                classes,
-            );
-            explore(
-                Rules {
-                    creation_limit: 2,
-                    bucket_limit: 1,
-                    ..limits
-                },
-                classes,
-            );
+            explore(Rules { bucket_limit: 1, ..limits }, classes);
+            explore(Rules { bucket_limit: 2, idle_timeout: Some(10), ..limits }, classes);
+            explore(Rules { creation_limit: 1, ..limits }, classes);
+            explore(Rules { creation_limit: 2, bucket_limit: 1, ..limits }, classes);
         }
     }
 }
@@ -148,14 +87,8 @@ fn buckets_with_a_target_keep_every_invariant() {
 /// A history must be able to reach what the rules are about, or its invariants prove nothing.
 #[test]
 fn every_kind_of_event_happens() {
-    let mut world = World::new(
-        Rules {
-            bucket_limit: 1,
-            creation_limit: 2,
-            ..rules(Sharing::Target(2))
-        },
-        3,
-    );
+    let mut world =
+        World::new(Rules { bucket_limit: 1, creation_limit: 2, ..rules(Sharing::Target(2)) }, 3);
     let mut dice = Dice(77);
     let mut kinds = std::collections::HashSet::new();
     for _ in 0..20_000 {

@@ -111,11 +111,7 @@ impl World {
             }
         }
         for index in 0..self.asked.len() {
-            choices.extend([
-                Choice::IsWell(index),
-                Choice::IsWell(index),
-                Choice::IsDead(index),
-            ]);
+            choices.extend([Choice::IsWell(index), Choice::IsWell(index), Choice::IsDead(index)]);
         }
         for index in 0..self.waiting.len() {
             choices.push(Choice::Cancel(index));
@@ -191,10 +187,7 @@ impl World {
             }
             Choice::AbandonClear(index) => {
                 let (_, id) = self.clears.remove(index);
-                assert!(
-                    self.scheduler.abandon_clear(id).is_some(),
-                    "a clear under way"
-                );
+                assert!(self.scheduler.abandon_clear(id).is_some(), "a clear under way");
             }
         }
     }
@@ -218,10 +211,7 @@ impl World {
             self.apply(choice);
             self.check();
         }
-        assert!(
-            self.waiting.is_empty(),
-            "everybody is served when everything comes back"
-        );
+        assert!(self.waiting.is_empty(), "everybody is served when everything comes back");
         self.apply(Choice::Clear);
         while !self.doomed.is_empty() {
             self.apply(Choice::Destroyed(0));
@@ -247,21 +237,11 @@ impl World {
         let lent = self.scheduler.lend(wish, self.now, &mut effects);
         self.last_number += 1;
         let number = self.last_number;
-        let request = |ticket| Request {
-            number,
-            wanted,
-            ticket,
-            full: None,
-            is_rung: false,
-        };
+        let request = |ticket| Request { number, wanted, ticket, full: None, is_rung: false };
         match lent {
-            Err(Refusal::Clearing) => assert!(self.scheduler.is_clearing()),
+            Err(Refusal::Clearing { .. }) => assert!(self.scheduler.is_clearing()),
             Err(Refusal::Cleared) => panic!("a new request is not of before a clear"),
-            Ok(Some(Lent {
-                value,
-                slot,
-                ticket,
-            })) => {
+            Ok(Some(Lent { value, slot, ticket })) => {
                 self.asked.push((request(ticket), value, slot));
             }
             Ok(None) => self.enter_as(number, wanted, None, None, None),
@@ -270,13 +250,7 @@ impl World {
     }
 
     fn enter(&mut self, request: Request, held: Option<Slot>) {
-        let Request {
-            number,
-            wanted,
-            ticket,
-            full,
-            ..
-        } = request;
+        let Request { number, wanted, ticket, full, .. } = request;
         self.enter_as(number, wanted, Some(ticket), full, held);
     }
 
@@ -297,19 +271,9 @@ impl World {
             spare_key: &mut wanted.or(full),
         };
         let entered = self.scheduler.enter(entry, self.now, serves, &mut effects);
-        let request = |ticket| Request {
-            number,
-            wanted,
-            ticket,
-            full,
-            is_rung: false,
-        };
+        let request = |ticket| Request { number, wanted, ticket, full, is_rung: false };
         match entered {
-            Ok(Entered::Lent(Lent {
-                value,
-                slot,
-                ticket,
-            })) => {
+            Ok(Entered::Lent(Lent { value, slot, ticket })) => {
                 self.asked.push((request(ticket), value, slot));
             }
             Ok(Entered::Waits(ticket)) => self.waiting.push(request(ticket)),
@@ -324,10 +288,7 @@ impl World {
 
     fn collect(&mut self, index: usize) {
         let request = self.waiting.remove(index);
-        match self
-            .scheduler
-            .collect(request.ticket)
-            .expect("a bell rings when there is something")
+        match self.scheduler.collect(request.ticket).expect("a bell rings when there is something")
         {
             Grant::Worker(unit, slot) => {
                 let fits = request.wanted.is_none_or(|class| serves(&unit, &class));
@@ -345,8 +306,7 @@ impl World {
         let (worker, _) = self.scheduler.cancel(request.ticket, &mut effects);
         if let Some((unit, slot)) = worker {
             let plan = self.scheduler.plan_return(&slot, &unit, serves);
-            self.scheduler
-                .commit_return(plan, slot, unit, self.now, &mut effects);
+            self.scheduler.commit_return(plan, slot, unit, self.now, &mut effects);
         }
         self.carry_out(effects);
     }
@@ -354,15 +314,10 @@ impl World {
     fn created(&mut self, index: usize, class: u32) {
         let (mut request, mut slot) = self.creating.remove(index);
         self.last_id += 1;
-        let unit = Unit {
-            class,
-            id: self.last_id,
-        };
+        let unit = Unit { class, id: self.last_id };
         let bucket = request.wanted.is_none().then_some((7, &class));
         let mut effects = Effects::new();
-        let birth = self
-            .scheduler
-            .created(&mut slot, bucket, &mut Some(class), &mut effects);
+        let birth = self.scheduler.created(&mut slot, bucket, &mut Some(class), &mut effects);
         match birth {
             Birth::Welcome => self.borrowed.push((unit, slot)),
             Birth::Full => {
