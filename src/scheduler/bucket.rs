@@ -15,6 +15,7 @@ pub(crate) struct BucketId {
 
 /// Everything that the scheduler knows of one key.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Bucket<K, V> {
     pub(super) key: K,
     id: BucketId,
@@ -33,6 +34,7 @@ pub(super) struct Bucket<K, V> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Idle<V> {
     pub(super) value: V,
     /// When it was returned, in nanoseconds; 0 where no clock is read.
@@ -88,6 +90,7 @@ const SOLE: BucketId = BucketId { hash: 0, serial: 0 };
 
 /// The buckets that exist. None is kept that nothing needs, but for the sole one.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Buckets<K, V> {
     sole: Option<Bucket<K, V>>,
     table: HashTable<Box<Bucket<K, V>>>,

@@ -10,6 +10,7 @@ use super::{Lane, Ticket};
 /// the counts of the lane's bucket, happens between [`unfile`](Self::unfile) and
 /// [`file`](Self::file), so that the indexes never lag behind.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Commons {
     pub(super) target: usize,
     /// Creations under way, for a known bucket or not.

@@ -18,6 +18,7 @@ pub(crate) struct Effects<K, V, B> {
 
 /// A worker to destroy, its slot, and the request that its slot was cleared for.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Doomed<V> {
     pub(crate) value: V,
     pub(crate) slot: Slot,

@@ -51,19 +51,14 @@ pub(crate) use self::release::{Birth, ReturnPlan};
 pub(crate) use self::rules::{Rules, Sharing};
 pub(crate) use self::waiter::{Lane, Ticket};
 
-/// How many returned workers in a row may pass the oldest request for a class that could have used
-/// their slot, in favour of younger requests that they fit.
-///
-/// Passing saves a destruction and a creation; doing so for ever would starve the older request.
-pub(crate) const MAX_PASSES: u32 = 16;
-
 /// One unit of counted capacity, from before a creation until after the worker's destructor.
 ///
 /// It cannot be copied, so that it cannot be freed twice.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 #[must_use]
 pub(crate) struct Slot {
-    /// `None` while it is not known to which bucket the worker being created will belong.
+    /// Of a creation, the bucket to which the worker is expected to belong; `None`: any.
     bucket: Option<BucketId>,
     stage: Stage,
     /// How many clears had begun when the slot was given out.
@@ -97,6 +92,7 @@ pub(crate) struct Counts {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Scheduler<K, V, B> {
     rules: Rules,
     /// How many clears have begun. A slot of an earlier generation is never handed out again.

@@ -1,6 +1,6 @@
 //! Events of a slot: a creation ends, a worker comes back, a worker is gone.
 
-use super::{Effects, Lane, MAX_PASSES, Scheduler, Slot, Stage, Ticket};
+use super::{Effects, Lane, Scheduler, Slot, Stage, Ticket};
 
 /// What becomes of a worker that comes back.
 #[derive(Debug)]
@@ -41,19 +41,26 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if slot.generation != self.generation {
             return Birth::Cleared;
         }
+        let expected = slot.bucket;
         if let Some((hash, key)) = bucket {
             let found = self.buckets.find(hash, key);
-            if found.is_some_and(|id| self.buckets[id].slots >= self.rules.bucket_limit) {
+            let is_full = |id| self.buckets[id].slots >= self.rules.bucket_limit;
+            if found != expected && found.is_some_and(is_full) {
                 return Birth::Full;
             }
-            let id = found.unwrap_or_else(|| {
+            slot.bucket = found.or_else(|| {
                 let key = spare_key.take().expect("a new bucket is brought a key");
-                self.buckets.insert(hash, key)
+                Some(self.buckets.insert(hash, key))
             });
+        }
+        if let Some(id) = expected {
+            self.change(id, |bucket| {
+                bucket.slots -= 1;
+                bucket.creating -= 1;
+            });
+        }
+        if let Some(id) = slot.bucket {
             self.change(id, |bucket| bucket.slots += 1);
-            slot.bucket = Some(id);
-        } else if let Some(id) = slot.bucket {
-            self.change(id, |bucket| bucket.creating -= 1);
         }
         if let Some(commons) = &mut self.commons {
             commons.creating -= 1;
@@ -61,6 +68,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         slot.stage = Stage::Live;
         // Somebody may have waited for nothing but the end of this creation.
         self.settle(slot.bucket, effects);
+        if let Some(expected) = expected {
+            self.sweep(expected, effects);
+        }
         Birth::Welcome
     }
 
@@ -94,7 +104,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             return ReturnPlan::Keep;
         };
         match self.claimant().filter(|&claimant| claimant < to) {
-            Some(starved) if self.waiters[&starved].passed >= MAX_PASSES => {
+            Some(starved) if self.waiters[&starved].passed >= self.rules.max_passes => {
                 ReturnPlan::MakeWay(starved)
             }
             past => ReturnPlan::Hand { to, past },

@@ -1,3 +1,6 @@
+/// [`Rules::max_passes`] of every pool.
+pub(crate) const MAX_PASSES: u32 = 16;
+
 /// What tells the three pools apart, as data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
@@ -9,6 +12,11 @@ pub(crate) struct Rules {
     pub(crate) creation_limit: usize,
     /// Nanoseconds after which an idle worker has expired; `None` for never.
     pub(crate) idle_timeout: Option<u64>,
+    /// How many returned workers may pass the oldest request for a bucket that could have used
+    /// their slot, in favour of younger requests that they fit.
+    ///
+    /// Passing saves a destruction and a creation; doing so for ever would starve the older one.
+    pub(crate) max_passes: u32,
     pub(crate) sharing: Sharing,
 }
 
@@ -33,6 +41,7 @@ impl Rules {
             bucket_idle_limit: usize::MAX,
             creation_limit: usize::MAX,
             idle_timeout: None,
+            max_passes: MAX_PASSES,
             sharing,
         }
     }

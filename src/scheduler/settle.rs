@@ -104,14 +104,10 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     fn grant(&mut self, ticket: Ticket, effects: &mut Effects<K, V, B>) {
         let lane = self.leave(ticket);
-        let slot = self.open_slot(match lane {
-            Lane::Of(bucket) => Some(bucket),
-            Lane::Any | Lane::AnyOnceRoom(_) => None,
-        });
+        // A request for any worker that waited for room in a bucket takes that room: of its kind,
+        // one at a time may try whether its worker still belongs there.
+        let slot = self.open_slot(lane.bucket());
         self.notify(ticket, WaiterState::Granted(slot), effects);
-        if let Some(bucket) = lane.bucket() {
-            self.sweep(bucket, effects);
-        }
     }
 
     /// Hands a returned worker to a waiter.

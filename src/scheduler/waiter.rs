@@ -28,6 +28,7 @@ impl Lane {
 
 /// A request that is queued, or that has been given something it did not collect yet.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Waiter<B> {
     pub(super) lane: Lane,
     /// Present until it is rung.
@@ -40,6 +41,7 @@ pub(crate) struct Waiter<B> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) enum WaiterState {
     Queued,
     /// A returned worker is parked under this index.

@@ -1,6 +1,6 @@
 //! What must hold after every event, said a second time, without the scheduler's indexes.
 
-use super::world::{Wanted, World, can_serve};
+use super::world::{Choice, Request, Wanted, World, can_serve};
 use crate::scheduler::waiter::WaiterState;
 use crate::scheduler::{BucketId, Lane, Sharing, Slot, Stage, Ticket};
 
@@ -26,6 +26,50 @@ impl World {
         rung.sort();
         assert_eq!(granted, rung, "whoever has something to collect was rung, and nobody else");
         assert_eq!(scheduler.waiters.len(), self.waiting.len());
+    }
+
+    /// What an event gave out went to those whose turn it was, and was no more than it freed.
+    pub(super) fn check_service(&self, choice: Choice) {
+        if matches!(choice, Choice::Clear) {
+            return;
+        }
+        // One freed unit serves one request; with a target, the right to exceed it one more.
+        assert!(self.served.len() <= 1 + usize::from(self.shares()), "{:?}", self.served);
+        for served in &self.served {
+            let older = self.waiting.iter().filter(|request| !request.is_rung);
+            for passed in older.filter(|request| request.ticket < *served) {
+                assert!(!self.could_have_had(passed, *served), "{passed:?} was passed");
+            }
+        }
+    }
+
+    /// Whether a queued request could have been given what another one was served with.
+    fn could_have_had(&self, request: &Request, served: Ticket) -> bool {
+        let scheduler = &self.scheduler;
+        let lane = scheduler.waiters[&request.ticket].lane;
+        let slot = match &scheduler.waiters[&served].state {
+            WaiterState::Handed(place) => {
+                let (unit, slot) = &scheduler.parked[*place];
+                return match (self.shares(), request.wanted) {
+                    (true, Some(class)) => can_serve(unit, class),
+                    (true, None) => true,
+                    (false, _) => slot.bucket == lane.bucket(),
+                };
+            }
+            WaiterState::Granted(slot) => slot,
+            WaiterState::Queued | WaiterState::Cleared => return false,
+        };
+        let bucket = lane.bucket().map(|id| &scheduler.buckets[id]);
+        let has_room = bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
+        match self.rules.sharing {
+            Sharing::Target(target) if scheduler.slots <= target => has_room,
+            // A right to exceed the target.
+            Sharing::Target(_) => {
+                let is_claim = matches!(lane, Lane::Of(_));
+                is_claim && bucket.is_some_and(|bucket| bucket.slots == 0 && bucket.promised == 0)
+            }
+            Sharing::Sole | Sharing::Apart => slot.bucket == lane.bucket() && has_room,
+        }
     }
 
     pub(super) fn check_empty(&self) {

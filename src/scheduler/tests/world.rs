@@ -3,11 +3,10 @@ use crate::scheduler::{
     Sharing, Slot, Ticket, Wish,
 };
 
-/// A worker: its class, and a number that none has twice.
-#[derive(Debug)]
+/// A worker.
+#[derive(Debug, Clone)]
 pub(super) struct Unit {
     pub(super) class: u32,
-    pub(super) id: usize,
 }
 
 /// Whom a bell would wake.
@@ -20,7 +19,7 @@ pub(super) enum Bell {
 /// What a request in the world asked for; `None`: any.
 pub(super) type Wanted = Option<u32>;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) number: usize,
     pub(super) wanted: Wanted,
@@ -31,7 +30,7 @@ pub(super) struct Request {
 }
 
 /// All that is outside the scheduler: what a shell, its callers and its workers would be doing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) scheduler: Scheduler<u32, Unit, Bell>,
     pub(super) rules: Rules,
@@ -43,9 +42,10 @@ pub(super) struct World {
     pub(super) borrowed: Vec<(Unit, Slot)>,
     pub(super) doomed: Vec<Doomed<Unit>>,
     pub(super) clears: Vec<(usize, ClearId)>,
-    now: u64,
+    /// Who else was served by the last event.
+    pub(super) served: Vec<Ticket>,
+    pub(super) now: u64,
     last_number: usize,
-    last_id: usize,
 }
 
 /// Something that may happen next; an index is into the list that it is about.
@@ -89,9 +89,9 @@ impl World {
             borrowed: Vec::new(),
             doomed: Vec::new(),
             clears: Vec::new(),
+            served: Vec::new(),
             now: 0,
             last_number: 0,
-            last_id: 0,
         }
     }
 
@@ -99,41 +99,33 @@ impl World {
         matches!(self.rules.sharing, Sharing::Target(_))
     }
 
-    /// Everything that may happen next.
-    pub(super) fn choices(&self) -> Vec<Choice> {
-        let mut choices = vec![Choice::TimePasses, Choice::Expire, Choice::Clear];
-        if self.asked.len() + self.waiting.len() + self.creating.len() < 6 {
-            for class in 0..self.classes {
-                choices.extend([Choice::Request(Some(class)); 3]);
-            }
-            if self.shares() {
-                choices.extend([Choice::Request(None); 3]);
-            }
+    /// Everything that may happen next, with at most so many requests and clears at a time.
+    pub(super) fn choices(&self, requests: usize, clears: usize) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        if self.rules.idle_timeout.is_some() {
+            choices.extend([Choice::TimePasses, Choice::Expire]);
+        }
+        if self.clears.len() < clears {
+            choices.push(Choice::Clear);
+        }
+        if self.asked.len() + self.waiting.len() + self.creating.len() < requests {
+            choices.extend((0..self.classes).map(|class| Choice::Request(Some(class))));
+            choices.extend(self.shares().then_some(Choice::Request(None)));
         }
         for index in 0..self.asked.len() {
-            choices.extend([Choice::IsWell(index), Choice::IsWell(index), Choice::IsDead(index)]);
+            choices.extend([Choice::IsWell(index), Choice::IsDead(index)]);
         }
-        for index in 0..self.waiting.len() {
+        for (index, request) in self.waiting.iter().enumerate() {
             choices.push(Choice::Cancel(index));
-            if self.waiting[index].is_rung {
-                choices.extend([Choice::Collect(index); 3]);
-            }
+            choices.extend(request.is_rung.then_some(Choice::Collect(index)));
         }
         for (index, (request, _)) in self.creating.iter().enumerate() {
             choices.push(Choice::CreationFails(index));
-            match request.wanted {
-                Some(class) => choices.extend([Choice::CreatedAs(index, class); 3]),
-                None => {
-                    choices.extend((0..self.classes).map(|class| Choice::CreatedAs(index, class)))
-                }
-            }
+            let classes = request.wanted.map_or(0..self.classes, |class| class..class + 1);
+            choices.extend(classes.map(|class| Choice::CreatedAs(index, class)));
         }
         for index in 0..self.borrowed.len() {
-            choices.extend([
-                Choice::Return(index),
-                Choice::Return(index),
-                Choice::ReturnDead(index),
-            ]);
+            choices.extend([Choice::Return(index), Choice::ReturnDead(index)]);
         }
         choices.extend((0..self.doomed.len()).map(Choice::Destroyed));
         choices.extend((0..self.clears.len()).map(Choice::AbandonClear));
@@ -141,6 +133,7 @@ impl World {
     }
 
     pub(super) fn apply(&mut self, choice: Choice) {
+        self.served.clear();
         match choice {
             Choice::Request(wanted) => self.request(wanted),
             Choice::IsWell(index) => {
@@ -174,7 +167,7 @@ impl World {
                 let now = self.now;
                 self.event(|scheduler, effects| scheduler.expire(now, effects));
             }
-            Choice::TimePasses => self.now += 5,
+            Choice::TimePasses => self.now += 1,
             Choice::Clear => {
                 self.last_number += 1;
                 let number = self.last_number;
@@ -272,11 +265,15 @@ impl World {
         };
         let entered = self.scheduler.enter(entry, self.now, serves, &mut effects);
         let request = |ticket| Request { number, wanted, ticket, full, is_rung: false };
+        let mut own = None;
         match entered {
             Ok(Entered::Lent(Lent { value, slot, ticket })) => {
                 self.asked.push((request(ticket), value, slot));
             }
-            Ok(Entered::Waits(ticket)) => self.waiting.push(request(ticket)),
+            Ok(Entered::Waits(ticket)) => {
+                own = Some(ticket);
+                self.waiting.push(request(ticket));
+            }
             Err(_) => {
                 if let Some(slot) = held {
                     self.scheduler.free(slot, None, &mut effects);
@@ -284,6 +281,8 @@ impl World {
             }
         }
         self.carry_out(effects);
+        // What a request gets by its own event was not freed for it.
+        self.served.retain(|served| Some(*served) != own);
     }
 
     fn collect(&mut self, index: usize) {
@@ -313,8 +312,7 @@ impl World {
 
     fn created(&mut self, index: usize, class: u32) {
         let (mut request, mut slot) = self.creating.remove(index);
-        self.last_id += 1;
-        let unit = Unit { class, id: self.last_id };
+        let unit = Unit { class };
         let bucket = request.wanted.is_none().then_some((7, &class));
         let mut effects = Effects::new();
         let birth = self.scheduler.created(&mut slot, bucket, &mut Some(class), &mut effects);
@@ -355,6 +353,7 @@ impl World {
                     let request = request.expect("a bell rings for somebody who waits");
                     assert!(!request.is_rung, "a bell rings once");
                     request.is_rung = true;
+                    self.served.push(request.ticket);
                 }
                 Bell::Clear(number) => self.clears.retain(|(clear, _)| *clear != number),
             }

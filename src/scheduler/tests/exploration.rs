@@ -1,0 +1,98 @@
+//! Every state that a small scheduler can reach, by every event that can happen in it.
+//!
+//! From an empty scheduler, breadth first, equal states once. In each state every invariant holds,
+//! after each event only those were served whose turn it was, and if from there on everything ends
+//! well, everybody is served and nothing is left.
+
+use std::collections::{HashSet, VecDeque};
+use std::panic::{self, AssertUnwindSafe};
+
+use super::world::World;
+use crate::scheduler::{Rules, Sharing};
+
+struct Bounds {
+    classes: u32,
+    requests: usize,
+    clears: usize,
+}
+
+/// How much there is to explore.
+#[derive(Debug, Default)]
+struct Extent {
+    states: usize,
+    events: usize,
+}
+
+fn explore(name: &str, rules: Rules, bounds: &Bounds) {
+    let mut extent = Extent::default();
+    let start = World::new(rules, bounds.classes);
+    let mut seen = HashSet::from([start.fingerprint()]);
+    let mut frontier = VecDeque::from([start]);
+    while let Some(world) = frontier.pop_front() {
+        extent.states += 1;
+        for choice in world.choices(bounds.requests, bounds.clears) {
+            extent.events += 1;
+            let mut next = world.clone();
+            let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
+                next.apply(choice);
+                next.check_service(choice);
+            }));
+            assert!(outcome.is_ok(), "{name}: {choice:?} in\n{world:#?}");
+            if seen.insert(next.fingerprint()) {
+                let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
+                    next.check();
+                    next.clone().wind_up();
+                }));
+                assert!(outcome.is_ok(), "{name}: {choice:?} in\n{world:#?}");
+                frontier.push_back(next);
+            }
+        }
+    }
+    println!("{name}: {} states, {} events", extent.states, extent.events);
+}
+
+/// A small scheduler, in all variants of its limits that make a difference.
+fn explore_all(name: &str, base: Rules, bounds: &Bounds) {
+    explore(name, base, bounds);
+    let name = |variant: &str| format!("{name}, {variant}");
+    explore(&name("expiry"), Rules { idle_timeout: Some(1), ..base }, bounds);
+    explore(&name("one creation at a time"), Rules { creation_limit: 1, ..base }, bounds);
+    if matches!(base.sharing, Sharing::Target(_)) {
+        for bucket_limit in [1, 2] {
+            let name = name(&format!("{bucket_limit} of a class"));
+            explore(&name, Rules { bucket_limit, ..base }, bounds);
+        }
+    } else {
+        for bucket_idle_limit in [0, 1] {
+            let name = name(&format!("{bucket_idle_limit} idle"));
+            explore(&name, Rules { bucket_idle_limit, ..base }, bounds);
+        }
+    }
+}
+
+#[test]
+fn every_state_of_the_sole_bucket_is_right() {
+    for bucket_limit in [1, 2] {
+        let rules = Rules { bucket_limit, ..Rules::unlimited(Sharing::Sole) };
+        let bounds = Bounds { classes: 1, requests: 4, clears: 2 };
+        explore_all(&format!("sole, limit {bucket_limit}"), rules, &bounds);
+    }
+}
+
+#[test]
+fn every_state_of_buckets_apart_is_right() {
+    for bucket_limit in [1, 2] {
+        let rules = Rules { bucket_limit, ..Rules::unlimited(Sharing::Apart) };
+        let bounds = Bounds { classes: 2, requests: 3, clears: 1 };
+        explore_all(&format!("apart, limit {bucket_limit}"), rules, &bounds);
+    }
+}
+
+#[test]
+fn every_state_of_buckets_with_a_target_is_right() {
+    for target in [1, 2] {
+        let rules = Rules { max_passes: 1, ..Rules::unlimited(Sharing::Target(target)) };
+        let bounds = Bounds { classes: 2, requests: 3, clears: 1 };
+        explore_all(&format!("target {target}"), rules, &bounds);
+    }
+}
