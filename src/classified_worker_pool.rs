@@ -16,6 +16,8 @@ use crate::{PoolOptions, PoolResult};
 /// `Hash` is asked once for each call, outside the pool's lock. `Eq` is asked under the lock, where
 /// classes are looked up, and so is the `Clone` that [`is_valid`](ClassifiedWorker::is_valid) takes
 /// there: both must be quick and must not call the pool. If one panics, nothing has changed.
+///
+/// Prefer a type without a lifetime; see [`WorkerKey`](crate::WorkerKey).
 pub trait WorkerClassification: Send + 'static + Clone + Hash + Eq + PartialEq {}
 
 impl<T: Send + 'static + Clone + Hash + Eq + PartialEq> WorkerClassification for T {}

@@ -20,6 +20,9 @@ pub enum PoolErrorCode {
 }
 
 /// The error of every pool: a [`PoolErrorCode`], a message, and maybe a source.
+///
+/// It prints as a log wants it, with its code and place. For people take its `msg()` and the chain
+/// of its `source()`.
 pub type PoolError = sfo_result::Error<PoolErrorCode>;
 
 /// The result of whatever a pool or a factory does.

@@ -15,6 +15,10 @@ use crate::{PoolOptions, PoolResult};
 /// `Hash` is asked once for each call, and `Clone` when a worker has to wait or to be created; both
 /// outside the pool's lock. `Eq` is asked under the lock, where keys are looked up: it must be quick
 /// and must not call the pool. If it panics, the panic reaches the caller and nothing has changed.
+///
+/// Prefer a type without a lifetime, such as an enum, a `String` or an `Arc<str>`: with `&'static str`
+/// the compiler does not see that a spawned future which holds the pool or a guard is `Send` (it
+/// says that an implementation of `KeyedWorker` is not general enough).
 pub trait WorkerKey: Send + 'static + Clone + Hash + Eq + PartialEq {}
 
 impl<T: Send + 'static + Clone + Hash + Eq + PartialEq> WorkerKey for T {}

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use notify_future::Notify;
+use super::bell::Notify;
 
 use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};

@@ -1,4 +1,4 @@
-use notify_future::Notify;
+use super::bell::Notify;
 
 use super::{Shell, Trade};
 use crate::scheduler::ClearId;

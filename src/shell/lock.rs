@@ -1,4 +1,8 @@
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+#[cfg(loom)]
+use loom::sync::{Mutex, MutexGuard};
+#[cfg(not(loom))]
+use std::sync::{Mutex, MutexGuard};
+use std::sync::{PoisonError, TryLockError};
 
 /// The one lock of a pool, and the one place that locks it.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 mod acquire;
 mod aftermath;
+mod bell;
 mod clear;
 mod clock;
 mod errands;
@@ -20,7 +21,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use notify_future::Notify;
+use self::bell::Notify;
 
 use self::aftermath::Aftermath;
 use self::clock::Clock;

@@ -2,7 +2,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use notify_future::NotifyWaiter;
+use super::bell::NotifyWaiter;
 
 use super::{Loan, Shell, Trade, Vacancy};
 use crate::scheduler::{Grant, Refusal, Ticket};

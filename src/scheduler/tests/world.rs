@@ -3,10 +3,11 @@ use crate::scheduler::{
     Sharing, Slot, Ticket, Wish,
 };
 
-/// A worker.
+/// A worker: its class, and a number that no other has.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
     pub(super) class: u32,
+    pub(super) id: usize,
 }
 
 /// Whom a bell would wake.
@@ -46,6 +47,7 @@ pub(super) struct World {
     pub(super) served: Vec<Ticket>,
     pub(super) now: u64,
     last_number: usize,
+    last_id: usize,
 }
 
 /// Something that may happen next; an index is into the list that it is about.
@@ -92,6 +94,7 @@ impl World {
             served: Vec::new(),
             now: 0,
             last_number: 0,
+            last_id: 0,
         }
     }
 
@@ -312,7 +315,8 @@ impl World {
 
     fn created(&mut self, index: usize, class: u32) {
         let (mut request, mut slot) = self.creating.remove(index);
-        let unit = Unit { class };
+        self.last_id += 1;
+        let unit = Unit { class, id: self.last_id };
         let bucket = request.wanted.is_none().then_some((7, &class));
         let mut effects = Effects::new();
         let birth = self.scheduler.created(&mut slot, bucket, &mut Some(class), &mut effects);

@@ -1,0 +1,223 @@
+//! The shell under every interleaving of a few threads, by a model checker.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test --release --test loom
+//! ```
+//!
+//! A thread that is never woken is found as a deadlock, a worker that is lost by the ledger.
+#![cfg(loom)]
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use loom::future::block_on;
+use loom::thread;
+use sfo_pool::{
+    PoolErrorCode, PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
+    pool_err,
+};
+
+/// Counts what is created and destroyed. It is not part of what is checked, so its atomics are
+/// plain ones.
+#[derive(Clone, Default)]
+struct Ledger(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    created: AtomicUsize,
+    destroyed: AtomicUsize,
+    failures: AtomicUsize,
+}
+
+impl Ledger {
+    /// A ledger whose first `count` creations fail.
+    fn failing(count: usize) -> Self {
+        let ledger = Self::default();
+        ledger.0.failures.store(count, SeqCst);
+        ledger
+    }
+
+    fn created(&self) -> usize {
+        self.0.created.load(SeqCst)
+    }
+
+    fn live(&self) -> usize {
+        self.created() - self.0.destroyed.load(SeqCst)
+    }
+}
+
+struct Counted(Ledger);
+
+impl Worker for Counted {
+    fn is_work(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.destroyed.fetch_add(1, SeqCst);
+    }
+}
+
+#[async_trait::async_trait]
+impl WorkerFactory<Counted> for Ledger {
+    async fn create(&self) -> PoolResult<Counted> {
+        let failed = self.0.failures.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        if failed.is_ok() {
+            return Err(pool_err!("down"));
+        }
+        self.0.created.fetch_add(1, SeqCst);
+        Ok(Counted(self.clone()))
+    }
+}
+
+type Pool = WorkerPoolRef<Counted, Ledger>;
+
+/// Runs a scene of up to three threads with a pool of `max` workers, under every interleaving in
+/// which no more than three times a thread is stopped where it could have gone on. More than that
+/// takes hours; `LOOM_MAX_PREEMPTIONS` sets another bound.
+fn check(max: u16, ledger: fn() -> Ledger, scene: fn(Pool, &Ledger)) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound.get_or_insert(3);
+    model.check(move || {
+        let ledger = ledger();
+        let pool = WorkerPool::new(max, ledger.clone());
+        scene(Arc::clone(&pool), &ledger);
+        let guards: Vec<_> = (0..max).map(|_| block_on(pool.get_worker())).collect();
+        assert!(guards.iter().all(Result::is_ok), "the pool serves its limit again");
+        assert_eq!(ledger.live(), usize::from(max));
+        drop(guards);
+        drop(pool);
+        assert_eq!(ledger.live(), 0, "nothing outlives the pool");
+    });
+}
+
+fn get(pool: &Pool) -> PoolResult<()> {
+    block_on(pool.get_worker()).map(drop)
+}
+
+/// Asks, and gives up if nothing comes at once.
+fn get_and_give_up(pool: &Pool) {
+    let mut call = pin!(pool.get_worker());
+    let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+}
+
+fn run<R: 'static>(pool: &Pool, action: impl FnOnce(Pool) -> R + 'static) -> thread::JoinHandle<R> {
+    let pool = Arc::clone(pool);
+    thread::spawn(move || action(pool))
+}
+
+fn held(pool: &Pool) -> sfo_pool::WorkerGuard<Counted, Ledger> {
+    block_on(pool.get_worker()).ok().expect("a worker")
+}
+
+#[test]
+fn a_return_meets_a_wait() {
+    check(1, Ledger::default, |pool, ledger| {
+        let guard = held(&pool);
+        let waiter = run(&pool, |pool| get(&pool).is_ok());
+        drop(guard);
+        assert!(waiter.join().unwrap());
+        assert_eq!(ledger.created(), 1);
+    });
+}
+
+#[test]
+fn a_return_meets_a_cancelled_wait_and_another_one() {
+    check(1, Ledger::default, |pool, ledger| {
+        let guard = held(&pool);
+        let first = run(&pool, |pool| get_and_give_up(&pool));
+        let second = run(&pool, |pool| get(&pool).is_ok());
+        drop(guard);
+        first.join().unwrap();
+        assert!(second.join().unwrap());
+        assert_eq!(ledger.created(), 1);
+    });
+}
+
+#[test]
+fn two_returns_meet_two_waits() {
+    check(2, Ledger::default, |pool, ledger| {
+        let (one, two) = (held(&pool), held(&pool));
+        let first = run(&pool, |pool| get(&pool).is_ok());
+        let second = run(&pool, |pool| get(&pool).is_ok());
+        drop(one);
+        drop(two);
+        assert!(first.join().unwrap() && second.join().unwrap());
+        assert_eq!(ledger.created(), 2);
+    });
+}
+
+#[test]
+fn a_failed_creation_meets_a_waiter_and_a_newcomer() {
+    check(1, || Ledger::failing(1), |pool, _| {
+        let first = run(&pool, |pool| get(&pool).is_ok());
+        let second = run(&pool, |pool| get(&pool).is_ok());
+        let third = get(&pool).is_ok();
+        let served = [first.join().unwrap(), second.join().unwrap(), third];
+        assert_eq!(served.iter().filter(|&&served| served).count(), 2, "one call fails, alone");
+    });
+}
+
+#[test]
+fn a_clear_meets_a_return_and_a_get() {
+    check(1, Ledger::default, |pool, ledger| {
+        let guard = held(&pool);
+        let clear = run(&pool, |pool| block_on(pool.clear_all_worker()));
+        let other = run(&pool, |pool| get(&pool).map_err(|error| error.code()));
+        drop(guard);
+        clear.join().unwrap();
+        let outcome = other.join().unwrap();
+        let refusals = [PoolErrorCode::Cleared, PoolErrorCode::Clearing];
+        assert!(outcome.is_ok() || outcome.is_err_and(|code| refusals.contains(&code)));
+        assert!(ledger.live() <= 1);
+    });
+}
+
+#[test]
+fn a_cancelled_wait_meets_a_clear() {
+    check(1, Ledger::default, |pool, _| {
+        let guard = held(&pool);
+        let waiter = run(&pool, |pool| get_and_give_up(&pool));
+        let clear = run(&pool, |pool| block_on(pool.clear_all_worker()));
+        drop(guard);
+        waiter.join().unwrap();
+        clear.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_guard_meets_the_last_handle() {
+    loom::model(|| {
+        let ledger = Ledger::default();
+        let pool = WorkerPool::new(2, ledger.clone());
+        let (idle, guard) = (held(&pool), held(&pool));
+        drop(idle);
+        let last_guard = thread::spawn(move || drop(guard));
+        drop(pool);
+        last_guard.join().unwrap();
+        assert_eq!(ledger.live(), 0, "nothing outlives the pool and its guards");
+    });
+}
+
+#[test]
+fn an_expiry_meets_a_get() {
+    loom::model(|| {
+        let ledger = Ledger::default();
+        let config = WorkerPoolConfig::default()
+            .with_max_count(Some(1))
+            .with_idle_timeout(Some(Duration::ZERO));
+        let pool = WorkerPool::new_with_config(ledger.clone(), config);
+        drop(held(&pool));
+        let cleanup = run(&pool, |pool| pool.cleanup_idle_worker());
+        assert!(get(&pool).is_ok());
+        assert!(cleanup.join().unwrap() <= 2);
+        assert!(ledger.live() <= 1 && ledger.created() <= 2);
+        drop(pool);
+        assert_eq!(ledger.live(), 0);
+    });
+}
