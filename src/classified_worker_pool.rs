@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Filed, Handle, Loan, Request, Trade, file};
+use crate::shell::{Filed, Fragile, Handle, Loan, Request, Trade, file};
 use crate::{PoolOptions, PoolResult};
 
 /// What can be the class of a worker in a [`ClassifiedWorkerPool`]: every type that can be cloned,
@@ -505,7 +505,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     type Worker = W;
 
     async fn create(&self, c: Option<C>) -> PoolResult<Filed<C, W>> {
-        let worker = self.factory.create(c.clone()).await?;
+        let worker = Fragile::new(self.factory.create(c.clone()).await?);
         let primary = worker.classification();
         file(
             worker,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Filed, Handle, Loan, Trade, file};
+use crate::shell::{Filed, Fragile, Handle, Loan, Trade, file};
 use crate::{PoolOptions, PoolResult};
 
 /// What can be the key of a [`KeyedWorkerPool`]: every type that can be cloned, hashed and compared.
@@ -378,7 +378,7 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Key
 
     async fn create(&self, key: Option<K>) -> PoolResult<Filed<K, W>> {
         let key = key.expect("a request to a keyed pool names a key");
-        let worker = self.factory.create(key.clone()).await?;
+        let worker = Fragile::new(self.factory.create(key.clone()).await?);
         let primary = worker.primary_key();
         file(
             worker,

@@ -154,13 +154,17 @@ fn two_returns_meet_two_waits() {
 
 #[test]
 fn a_failed_creation_meets_a_waiter_and_a_newcomer() {
-    check(1, || Ledger::failing(1), |pool, _| {
-        let first = run(&pool, |pool| get(&pool).is_ok());
-        let second = run(&pool, |pool| get(&pool).is_ok());
-        let third = get(&pool).is_ok();
-        let served = [first.join().unwrap(), second.join().unwrap(), third];
-        assert_eq!(served.iter().filter(|&&served| served).count(), 2, "one call fails, alone");
-    });
+    check(
+        1,
+        || Ledger::failing(1),
+        |pool, _| {
+            let first = run(&pool, |pool| get(&pool).is_ok());
+            let second = run(&pool, |pool| get(&pool).is_ok());
+            let third = get(&pool).is_ok();
+            let served = [first.join().unwrap(), second.join().unwrap(), third];
+            assert_eq!(served.iter().filter(|&&served| served).count(), 2, "one call fails, alone");
+        },
+    );
 }
 
 #[test]

@@ -87,13 +87,28 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     ) -> Result<Option<Lent<V>>, Refusal> {
         self.check_open()?;
         let now = self.advance(now);
-        let Some((bucket, index)) = self.find_newest(self.preferred(wish), now) else {
-            return Ok(None);
-        };
-        let (value, slot) = self.take_idle(bucket, index);
-        self.doom_expired(Some(bucket), now, effects);
-        let ticket = self.next_ticket();
-        Ok(Some(Lent { value, slot, ticket }))
+        let found = self.find_newest(self.preferred(wish), now);
+        Ok(found.map(|found| {
+            let ticket = self.next_ticket();
+            self.lend_found(found, ticket, now, effects)
+        }))
+    }
+
+    /// The same for a request that was lent a dead worker, and that looks at all that are idle
+    /// before it destroys that one and goes to the line.
+    ///
+    /// Runs user code before the first change, as [`enter`](Self::enter) does.
+    pub(crate) fn lend_again(
+        &mut self,
+        wish: Wish<'_, K>,
+        ticket: Ticket,
+        now: u64,
+        serves: impl Fn(&V, &K) -> bool,
+        effects: &mut Effects<K, V, B>,
+    ) -> Option<Lent<V>> {
+        let now = self.advance(now);
+        let found = self.find_idle(wish, now, serves)?;
+        Some(self.lend_found(found, ticket, now, effects))
     }
 
     /// Takes an idle worker that fits, or joins the line and is served from there.
@@ -113,29 +128,23 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         self.check_open()?;
         let now = self.advance(now);
         let home = self.home(entry.wish);
-        let found = self
-            .find_newest(self.preferred(entry.wish), now)
-            .or_else(|| self.find_stranger(entry.wish, now, serves));
+        let found = self.find_idle(entry.wish, now, serves);
 
         let ticket = entry.ticket.unwrap_or_else(|| self.next_ticket());
         let held = entry.held.take();
-        let entered = match found {
-            Some((bucket, index)) => {
-                let (value, slot) = self.take_idle(bucket, index);
-                Entered::Lent(Lent { value, slot, ticket })
+        // Where buckets are apart, the slot held was one of the bucket asked for.
+        let (entered, scope) = match found {
+            Some(found) => {
+                let lent = self.lend_found(found, ticket, now, effects);
+                (Entered::Lent(lent), Some(found.0))
             }
             None => {
-                self.join(home, entry, ticket);
-                Entered::Waits(ticket)
+                let scope = self.join(home, entry, ticket);
+                self.doom_expired(scope, now, effects);
+                (Entered::Waits(ticket), scope)
             }
         };
         let left = held.and_then(|slot| self.close_slot(slot));
-        // Where buckets are apart, the slot held was one of the bucket asked for.
-        let scope = match &entered {
-            Entered::Lent(lent) => lent.slot.bucket,
-            Entered::Waits(ticket) => self.waiters[ticket].lane.bucket(),
-        };
-        self.doom_expired(scope, now, effects);
         self.settle(scope, effects);
         if let Some(bucket) = left {
             self.sweep(bucket, effects);
@@ -210,6 +219,28 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
     }
 
+    fn lend_found(
+        &mut self,
+        (bucket, index): (BucketId, usize),
+        ticket: Ticket,
+        now: u64,
+        effects: &mut Effects<K, V, B>,
+    ) -> Lent<V> {
+        let (value, slot) = self.take_idle(bucket, index);
+        self.doom_expired(Some(bucket), now, effects);
+        Lent { value, slot, ticket }
+    }
+
+    fn find_idle(
+        &self,
+        wish: Wish<'_, K>,
+        now: u64,
+        serves: impl Fn(&V, &K) -> bool,
+    ) -> Option<(BucketId, usize)> {
+        let own = self.find_newest(self.preferred(wish), now);
+        own.or_else(|| self.find_stranger(wish, now, serves))
+    }
+
     fn find_newest(&self, bucket: Option<BucketId>, now: u64) -> Option<(BucketId, usize)> {
         let bucket = bucket?;
         let idle = &self.buckets[bucket].idle;
@@ -242,7 +273,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         None
     }
 
-    fn join(&mut self, home: Option<BucketId>, entry: Entry<'_, K, B>, ticket: Ticket) {
+    /// Returns the bucket in which the request waits.
+    fn join(
+        &mut self,
+        home: Option<BucketId>,
+        entry: Entry<'_, K, B>,
+        ticket: Ticket,
+    ) -> Option<BucketId> {
         let home = home.or_else(|| match entry.wish {
             Wish::Sole | Wish::Any => None,
             Wish::Of { hash, .. } | Wish::AnyOnceRoom { hash, .. } => {
@@ -260,5 +297,6 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         });
         let bell = entry.bell.take().expect("a request brings a bell");
         self.waiters.insert(ticket, Waiter::new(lane, bell));
+        lane.bucket()
     }
 }

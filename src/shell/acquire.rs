@@ -28,7 +28,7 @@ pub(crate) struct Hashed<K> {
 /// How far a request has come.
 enum Turn<T: Trade> {
     Served(Loan<T>),
-    /// The worker was dead or did not belong here. Its slot is empty, the place in the order kept.
+    /// The worker is dead or does not belong here. The place in the order is kept.
     InVain(Ticket, Vacancy<T>),
     Waits(Waiting<T>),
 }
@@ -49,6 +49,8 @@ impl<T: Trade> Shell<T> {
         }
         // The bucket that was full when a worker for any key turned out to belong there.
         let mut full = None;
+        // A request takes its worker first, and lets dead ones go after.
+        let mut dead = Vec::new();
         let mut turn = match self.look(&request)? {
             Some(turn) => turn,
             None => self.enter(request.wish(None), None)?,
@@ -57,7 +59,12 @@ impl<T: Trade> Shell<T> {
             turn = match turn {
                 Turn::Served(loan) => break loan,
                 Turn::InVain(ticket, vacancy) => {
-                    self.enter(request.wish(full.as_ref()), Some((ticket, vacancy)))?
+                    dead.push(vacancy);
+                    let wish = request.wish(full.as_ref());
+                    match self.look_again(wish, ticket) {
+                        Some(turn) => turn,
+                        None => self.enter(wish, Some((ticket, last_slot(&mut dead))))?,
+                    }
                 }
                 Turn::Waits(waiting) => {
                     let ticket = waiting.ticket();
@@ -78,7 +85,7 @@ impl<T: Trade> Shell<T> {
             };
         };
         // Not at the end of the function, where a panic in them would lose the loan.
-        drop((full, request));
+        drop((full, request, dead));
         Ok(loan)
     }
 
@@ -89,8 +96,17 @@ impl<T: Trade> Shell<T> {
         let effects = &mut errands.effects;
         let lent = self.books.with(|books| books.lend(request.wish(None), now, effects))?;
         let turn = lent.map(|lent| self.examine(lent));
-        drop(errands);
-        Ok(turn)
+        Ok(errands.run_before(turn))
+    }
+
+    /// Looks for another idle worker, of any bucket that may serve.
+    fn look_again(self: &Arc<Self>, wish: Wish<'_, T::Key>, ticket: Ticket) -> Option<Turn<T>> {
+        let now = self.clock.now();
+        let mut errands = self.errands();
+        let effects = &mut errands.effects;
+        let lent = self.books.with(|books| books.lend_again(wish, ticket, now, T::serves, effects));
+        let turn = lent.map(|lent| self.examine(lent));
+        errands.run_before(turn)
     }
 
     /// Goes to the line, with all prepared that a place there needs.
@@ -120,8 +136,8 @@ impl<T: Trade> Shell<T> {
             Entered::Lent(lent) => self.examine(lent),
             Entered::Waits(ticket) => Turn::Waits(Waiting::new(ticket, listener, self)),
         };
-        drop((errands, spare_key, bell));
-        Ok(turn)
+        drop((spare_key, bell));
+        Ok(errands.run_before(turn))
     }
 
     /// The worker comes first; what has to be destroyed, after.
@@ -131,6 +147,14 @@ impl<T: Trade> Shell<T> {
             Err(vacancy) => Turn::InVain(ticket, vacancy),
         }
     }
+}
+
+/// Destroys dead workers, and frees all their slots but one.
+fn last_slot<T: Trade>(dead: &mut Vec<Vacancy<T>>) -> Vacancy<T> {
+    let mut last = dead.pop().expect("there is one at least");
+    dead.clear();
+    last.bury_remains();
+    last
 }
 
 impl<K: Clone> Request<K> {

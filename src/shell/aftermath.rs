@@ -11,11 +11,21 @@ pub(super) struct Aftermath(Option<Box<dyn Any + Send>>);
 impl Aftermath {
     /// Runs the user's code, such as a destructor or a waker, and keeps its panic for later.
     pub(super) fn run(&mut self, user_code: impl FnOnce()) {
-        if let Err(aftermath) = ask(user_code) {
-            if self.0.is_none() {
-                *self = aftermath;
-            }
+        if let Err(panic) = ask(user_code) {
+            self.then(panic);
         }
+    }
+
+    /// Adds what came later.
+    pub(super) fn then(&mut self, later: Self) {
+        if self.0.is_none() {
+            *self = later;
+        }
+    }
+
+    /// Whether there was a panic, and the thread does not unwind from another one already.
+    pub(super) fn will_resume(&self) -> bool {
+        self.0.is_some() && !thread::panicking()
     }
 
     /// Lets the panic go on to the caller, unless the thread unwinds from another one already.

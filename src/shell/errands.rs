@@ -24,6 +24,18 @@ impl<T: Trade> Errands<'_, T> {
         self.run_all()
     }
 
+    /// Runs them before a caller is given what it asked for. If one panics, that is given back, for
+    /// nobody has touched it yet, and then the panic goes on.
+    pub(super) fn run_before<R>(self, given: R) -> R {
+        let aftermath = self.run();
+        if aftermath.will_resume() {
+            drop(given);
+            aftermath.resume();
+            unreachable!("a panic has gone on");
+        }
+        given
+    }
+
     fn run_all(&mut self) -> Aftermath {
         let Self { effects, shell } = self;
         let mut aftermath = Aftermath::default();

@@ -23,17 +23,13 @@ impl<T: Trade> Loan<T> {
         Self(Some(Held { unit, slot, shell: Arc::clone(shell) }))
     }
 
-    /// Asks a worker that was idle whether it is well; destroys it otherwise, and keeps the slot.
+    /// Asks a worker that was idle whether it is well.
     pub(super) fn examined(mut self) -> Result<Self, Vacancy<T>> {
         if T::is_well(&self) {
             return Ok(self);
         }
         let Held { unit, slot, shell } = self.0.take().expect(HELD);
-        let vacancy = Vacancy::new(slot, &shell);
-        let mut aftermath = Aftermath::default();
-        aftermath.run(|| drop(unit));
-        aftermath.resume();
-        Err(vacancy)
+        Err(Vacancy::with_remains(unit, slot, shell))
     }
 }
 
@@ -71,12 +67,14 @@ impl<T: Trade> Shell<T> {
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
-        let silenced = self.books.with(|books| Self::give_back(books, unit, slot, now, effects));
-        drop(silenced);
+        let question = self.books.with(|books| Self::give_back(books, unit, slot, now, effects));
+        // It ends here, as that of any question in a guard's drop.
+        drop(question);
         errands.run()
     }
 
-    /// Passes a worker that is well on to whom it is for, under the lock.
+    /// Passes a worker that is well on to whom it is for, under the lock. Returns the panic of a
+    /// question, which the worker did not survive.
     pub(super) fn give_back(
         books: &mut Books<T>,
         unit: Unit<T>,
@@ -84,13 +82,11 @@ impl<T: Trade> Shell<T> {
         now: u64,
         effects: &mut BookEffects<T>,
     ) -> Aftermath {
-        // A worker that cannot say what it serves is not well. Its panic ends here, but not yet,
-        // for what it carries must not be dropped under the lock.
-        let (plan, silenced) = match ask(|| books.plan_return(&slot, &unit, T::serves)) {
+        let (plan, question) = match ask(|| books.plan_return(&slot, &unit, T::serves)) {
             Ok(plan) => (plan, Aftermath::default()),
             Err(panic) => (ReturnPlan::Destroy, panic),
         };
         books.commit_return(plan, slot, unit, now, effects);
-        silenced
+        question
     }
 }

@@ -10,6 +10,7 @@ mod bell;
 mod clear;
 mod clock;
 mod errands;
+mod fragile;
 mod handle;
 mod loan;
 mod lock;
@@ -32,6 +33,7 @@ use crate::scheduler::{Doomed, Effects, Scheduler, Slot};
 
 pub(crate) use self::acquire::Request;
 pub(crate) use self::clock::timeout_nanos;
+pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
 pub(crate) use self::loan::Loan;
 pub(crate) use self::trade::{Filed, Trade, Unit, file};

@@ -1,5 +1,6 @@
 use std::hash::Hash;
 
+use super::Fragile;
 use crate::PoolResult;
 
 /// What differs between the pools outside the scheduler: how a worker is made and what it is asked.
@@ -34,7 +35,7 @@ pub(crate) struct Filed<K, W> {
 ///
 /// The messages say what is wrong with the worker.
 pub(crate) fn file<K: Clone + Eq, W>(
-    worker: W,
+    worker: Fragile<W>,
     key: K,
     asked: Option<K>,
     serves: impl FnOnce(&W, K) -> bool,
@@ -47,5 +48,5 @@ pub(crate) fn file<K: Clone + Eq, W>(
     if !serves(&worker, key.clone()) {
         return Err(crate::error::invalid_config(denied));
     }
-    Ok(Filed { worker, key })
+    Ok(Filed { worker: worker.into_inner(), key })
 }

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use super::{Loan, Shell, Trade, Unit};
+use super::{Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Slot};
 
-/// A slot without a worker: one that is to be created, or after one was found dead. Dropping it
-/// gives the slot back.
+/// A slot without a worker that could be used: one that is to be created, or after one was found
+/// dead. Dropping it destroys what is left of the worker, and gives the slot back.
 pub(super) struct Vacancy<T: Trade> {
+    remains: Option<Unit<T>>,
     slot: Option<Slot>,
     shell: Arc<Shell<T>>,
 }
@@ -13,7 +14,7 @@ pub(super) struct Vacancy<T: Trade> {
 /// What became of a new worker.
 pub(super) enum Filled<T: Trade> {
     Loan(Loan<T>),
-    /// Destroyed, for its bucket is full; the slot may serve for another try.
+    /// It has to go, for the bucket of this key is full; the slot may serve for another try.
     Full(Vacancy<T>, T::Key),
     /// Destroyed, for a clear had begun.
     Cleared,
@@ -23,7 +24,16 @@ const HELD: &str = "a vacancy holds its slot until it is dropped";
 
 impl<T: Trade> Vacancy<T> {
     pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        Self { slot: Some(slot), shell: Arc::clone(shell) }
+        Self { remains: None, slot: Some(slot), shell: Arc::clone(shell) }
+    }
+
+    pub(super) fn with_remains(unit: Unit<T>, slot: Slot, shell: Arc<Shell<T>>) -> Self {
+        Self { remains: Some(unit), slot: Some(slot), shell }
+    }
+
+    /// Destroys what is left of the worker, so that the slot can be used.
+    pub(super) fn bury_remains(&mut self) {
+        drop(self.remains.take());
     }
 
     pub(super) fn slot(&mut self) -> &mut Option<Slot> {
@@ -32,6 +42,7 @@ impl<T: Trade> Vacancy<T> {
 
     /// Puts a new worker in. `for_any`: it was created for a request that named no key.
     pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
+        let unit = Fragile::new(unit);
         let key = for_any.then(|| unit.key.clone());
         let mut spare_key = key.clone();
         let hashed = key.as_ref().map(|key| (self.shell.hash(key), key));
@@ -43,12 +54,13 @@ impl<T: Trade> Vacancy<T> {
         });
         match (birth, key) {
             (Birth::Welcome, key) => {
-                let loan = Loan::new(unit, self.slot.take().expect(HELD), &shell);
-                drop((errands, key, spare_key));
-                Filled::Loan(loan)
+                let loan = Loan::new(unit.into_inner(), self.slot.take().expect(HELD), &shell);
+                drop((key, spare_key));
+                Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(key)) => {
-                drop((unit, spare_key));
+                self.remains = Some(unit.into_inner());
+                drop(spare_key);
                 Filled::Full(self, key)
             }
             (Birth::Full | Birth::Cleared, _) => {
@@ -62,7 +74,11 @@ impl<T: Trade> Vacancy<T> {
 impl<T: Trade> Drop for Vacancy<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.shell.free(slot).resume();
+            let aftermath = match self.remains.take() {
+                Some(unit) => self.shell.destroy(unit, slot),
+                None => self.shell.free(slot),
+            };
+            aftermath.resume();
         }
     }
 }

@@ -40,13 +40,15 @@ impl<T: Trade> Future for Waiting<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let bell = self.bell.as_mut().expect(RUNG);
         ready!(Pin::new(bell).poll(cx));
-        self.bell = None;
         let grant = self.shell.books.with(|books| books.collect(self.ticket)).expect(RUNG);
-        Poll::Ready(match grant {
+        let served = match grant {
             Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, &self.shell))),
             Grant::Create(slot) => Ok(Served::Create(Vacancy::new(slot, &self.shell))),
             Grant::Refused(refusal) => Err(refusal),
-        })
+        };
+        // Not before: it may hold the task's waker still, whose destructor may panic.
+        drop(self.bell.take());
+        Poll::Ready(served)
     }
 }
 
@@ -58,14 +60,13 @@ impl<T: Trade> Drop for Waiting<T> {
         let now = self.shell.clock.now();
         let mut errands = self.shell.errands();
         let effects = &mut errands.effects;
-        let (unrung, silenced) = self.shell.books.with(|books| {
+        let (unrung, mut aftermath) = self.shell.books.with(|books| {
             let (worker, bell) = books.cancel(self.ticket, effects);
-            let silenced =
+            let question =
                 worker.map(|(unit, slot)| Shell::<T>::give_back(books, unit, slot, now, effects));
-            (bell, silenced)
+            (bell, question.unwrap_or_default())
         });
-        drop(silenced);
-        let mut aftermath = errands.run();
+        aftermath.then(errands.run());
         // Between them these own the waker of the task that has gone.
         aftermath.run(|| drop(unrung));
         aftermath.run(|| drop(listener));

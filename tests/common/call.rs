@@ -1,7 +1,11 @@
 use std::pin::Pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use sfo_pool::{PoolError, PoolErrorCode, PoolResult};
+use tokio::task::unconstrained;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 use tokio_test::task::{Spawn, spawn};
 
 /// A call to a pool, polled by hand. Dropping it cancels the call.
@@ -9,7 +13,8 @@ pub struct Call<T>(Spawn<Pin<Box<dyn Future<Output = T> + Send>>>);
 
 impl<T> Call<T> {
     pub fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
-        Self(spawn(Box::pin(future)))
+        // A law is one long poll to tokio, which would make the 129th thing in it wait for another.
+        Self(spawn(Box::pin(unconstrained(future))))
     }
 
     pub fn poll(&mut self) -> Poll<T> {
@@ -18,6 +23,19 @@ impl<T> Call<T> {
 
     pub fn is_woken(&self) -> bool {
         self.0.is_woken()
+    }
+
+    /// This call under the caller's own timeout.
+    pub fn within(self, seconds: u64) -> Call<Result<T, Elapsed>>
+    where
+        T: 'static,
+    {
+        Call::new(timeout(Duration::from_secs(seconds), self.into_future()))
+    }
+
+    /// The bare future, for a waker of the test's own.
+    pub fn into_future(self) -> Pin<Box<dyn Future<Output = T> + Send>> {
+        self.0.into_inner()
     }
 
     /// Polls once, and panics if the call has ended.

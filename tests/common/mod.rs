@@ -3,6 +3,8 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
 mod call;
+mod crowd;
+mod keys;
 mod pools;
 mod workers;
 
@@ -11,7 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 pub use self::call::Call;
-pub use self::pools::{Any, Classified, General, Keyed, Setup, TestPool};
+pub use self::crowd::{panics, poll_woken, wait, woken};
+pub use self::keys::{KeyProbe, ProbedFactory, ProbedGuard, ProbedKey, ProbedKeys, ProbedWorker};
+pub use self::pools::{Any, Classified, General, Get, Keyed, Setup, TestPool};
 pub use self::workers::{Callback, Factory, Outcome, TestWorker, WorkerState};
 
 /// The key or class that a test uses where one is enough.
@@ -40,6 +44,31 @@ pub fn watched<F: Future<Output = ()>>(law: impl FnOnce() -> F + Send + 'static)
             }
         }
     }
+}
+
+/// Runs a law in a process of its own, so that an abort is seen, and fails `test` alone.
+pub fn in_own_process(test: &str, law: impl FnOnce()) {
+    const INSIDE: &str = "SFO_POOL_TEST_IN_OWN_PROCESS";
+    if std::env::var_os(INSIDE).is_some() {
+        return law();
+    }
+    let output = std::process::Command::new(std::env::current_exe().expect("the test itself"))
+        .args([test, "--exact", "--nocapture"])
+        .env(INSIDE, "1")
+        .output()
+        .expect("the test runs once more");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    let complained = &complained[complained.len().saturating_sub(2000)..];
+    let passed = output.status.success() && said.contains(" 1 passed");
+    assert!(passed, "{test}: {}\n{said}\n{complained}", output.status);
+}
+
+/// Runs `act`, and returns the message of its panic.
+pub fn panic_of(act: impl FnOnce()) -> Option<String> {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)).err()?;
+    let message = panic.downcast_ref::<&str>().map(|message| String::from(*message));
+    message.or_else(|| panic.downcast_ref::<String>().cloned()).or(Some(String::new()))
 }
 
 /// Makes each law a test on each pool that it names: `fn law<P: TestPool>() on General, Keyed {…}`.

@@ -66,7 +66,27 @@ pub trait TestPool: Clone + Send + Sync + 'static {
     fn cleanup(&self) -> usize;
     /// Ends when nothing but this handle refers to the pool any more, with a probe of its end.
     fn probe(&self) -> Box<dyn Fn() -> bool + Send>;
+
+    /// So many workers that are served at once.
+    #[track_caller]
+    fn take(&self, count: usize) -> Vec<Self::Guard> {
+        let mut guards = Vec::new();
+        guards.resize_with(count, || self.get().expect_worker());
+        guards
+    }
+
+    /// So many calls, none of which is served at once, the oldest first.
+    #[track_caller]
+    fn queue(&self, count: usize) -> Vec<Get<Self>> {
+        let mut calls = Vec::new();
+        calls.resize_with(count, || self.get());
+        calls.iter_mut().for_each(Call::expect_pending);
+        calls
+    }
 }
+
+/// A request to a pool.
+pub type Get<P> = Call<PoolResult<<P as TestPool>::Guard>>;
 
 macro_rules! test_pool {
     ($(#[$meta:meta])* $name:ident($pool:ty), $guard:ty, |$get:ident| $got:expr, $new:expr) => {
@@ -146,10 +166,7 @@ test_pool!(
     classified
 );
 
-fn classified(
-    factory: Factory,
-    setup: Setup,
-) -> ClassifiedWorkerPoolRef<u32, TestWorker, Factory> {
+fn classified(factory: Factory, setup: Setup) -> ClassifiedWorkerPoolRef<u32, TestWorker, Factory> {
     let config = ClassifiedWorkerPoolConfig {
         max_count: setup.max_count,
         idle_timeout: setup.idle_timeout,

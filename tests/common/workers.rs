@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use sfo_pool::{
-    ClassifiedWorker, ClassifiedWorkerFactory, KeyedWorker, KeyedWorkerFactory, PoolErrorCode,
-    PoolResult, Worker, WorkerFactory, pool_err,
+    ClassifiedWorker, ClassifiedWorkerFactory, KeyedWorker, KeyedWorkerFactory, PoolError,
+    PoolErrorCode, PoolResult, Worker, WorkerFactory, pool_err,
 };
 use tokio::sync::oneshot;
 
@@ -49,6 +49,8 @@ pub enum Outcome {
     /// With a worker of this key or class.
     WorkerOf(u32),
     Error(&'static str),
+    /// With an error of the test's own.
+    Fails(fn() -> PoolError),
     Panic(&'static str),
 }
 
@@ -177,6 +179,7 @@ impl Factory {
         match outcome {
             Outcome::Worker => Ok(self.worker_of(key.unwrap_or(0))),
             Outcome::WorkerOf(key) => Ok(self.worker_of(key)),
+            Outcome::Fails(error) => Err(error()),
             Outcome::Error(message) => Err(pool_err!(PoolErrorCode::Failed, "{}", message)),
             Outcome::Panic(message) => panic!("{message}"),
         }
