@@ -8,6 +8,7 @@ mod error;
 mod guard;
 mod keyed_worker_pool;
 mod limits;
+mod nanos;
 mod options;
 mod scheduler;
 mod shell;

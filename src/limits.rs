@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use crate::PoolOptions;
+use crate::nanos::timeout_nanos;
 use crate::scheduler::{Rules, Sharing};
-use crate::shell::timeout_nanos;
 
 /// The rules that a user's configuration asks for, and why they can't be kept, if so.
 ///

@@ -1,6 +1,6 @@
-use std::time::Duration;
-
 use tokio::time::Instant;
+
+use crate::nanos::nanos;
 
 /// The time since the pool was made, by tokio's clock, so that a paused runtime pauses it as well.
 ///
@@ -18,14 +18,4 @@ impl Clock {
     pub(super) fn now(&self) -> u64 {
         self.0.map_or(0, |epoch| nanos(Instant::now().saturating_duration_since(epoch)))
     }
-}
-
-/// Nanoseconds, or as many as there is room for: 584 years.
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// The nanoseconds of a timeout; `None` if it never comes.
-pub(crate) fn timeout_nanos(timeout: Option<Duration>) -> Option<u64> {
-    timeout.map(nanos).filter(|&timeout| timeout < u64::MAX)
 }

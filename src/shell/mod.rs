@@ -32,7 +32,6 @@ use crate::limits::Limits;
 use crate::scheduler::{Doomed, Effects, Scheduler, Slot};
 
 pub(crate) use self::acquire::Request;
-pub(crate) use self::clock::timeout_nanos;
 pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
 pub(crate) use self::loan::Loan;
