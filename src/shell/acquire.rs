@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use super::bell::Notify;
-
 use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};
 use super::{Loan, Shell, Trade, Unit, Vacancy};

@@ -1,5 +1,4 @@
 use super::bell::Notify;
-
 use super::{Shell, Trade};
 use crate::scheduler::ClearId;
 

@@ -2,7 +2,8 @@
 //!
 //! An event runs under the lock; its effects are carried out after, what was delivered first. Each
 //! slot that the scheduler has given out is in the hands of a token, [`Loan`] or [`Vacancy`], and
-//! each place in the line of a [`Waiting`](waiting::Waiting); their `Drop` gives it back, on every way out.
+//! each place in the line in those of a [`Waiting`](waiting::Waiting); their `Drop` gives it back,
+//! on every way out.
 
 mod acquire;
 mod aftermath;
@@ -22,9 +23,8 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use self::bell::Notify;
-
 use self::aftermath::Aftermath;
+use self::bell::Notify;
 use self::clock::Clock;
 use self::lock::Lock;
 use self::vacancy::Vacancy;

@@ -91,7 +91,7 @@ pub type Get<P> = Call<PoolResult<<P as TestPool>::Guard>>;
 macro_rules! test_pool {
     ($(#[$meta:meta])* $name:ident($pool:ty), $guard:ty, |$get:ident| $got:expr, $new:expr) => {
         $(#[$meta])*
-        #[derive(Clone)]
+        #[derive(Clone, Debug)]
         pub struct $name(pub $pool);
 
         impl TestPool for $name {

@@ -105,6 +105,11 @@ impl Factory {
         self.0.script.lock().unwrap().push_back(outcome);
     }
 
+    /// Whether every creation that was to end in its own way has been made.
+    pub fn script_is_empty(&self) -> bool {
+        self.0.script.lock().unwrap().is_empty()
+    }
+
     /// Ends every creation like this for which nothing else was said; `None`: with a worker.
     pub fn always(&self, outcome: Option<Outcome>) {
         *self.0.always.lock().unwrap() = outcome;
@@ -181,7 +186,8 @@ impl Factory {
             Outcome::WorkerOf(key) => Ok(self.worker_of(key)),
             Outcome::Fails(error) => Err(error()),
             Outcome::Error(message) => Err(pool_err!(PoolErrorCode::Failed, "{}", message)),
-            Outcome::Panic(message) => panic!("{message}"),
+            // Without the report of a panic that nobody expects.
+            Outcome::Panic(message) => std::panic::resume_unwind(Box::new(message.to_owned())),
         }
     }
 
