@@ -79,6 +79,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// is left to [`enter`](Self::enter).
     ///
     /// An idle worker has nobody waiting for it, so nobody is passed.
+    #[inline]
     pub(crate) fn lend(
         &mut self,
         wish: Wish<'_, K>,
@@ -199,6 +200,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     }
 
     /// The bucket whose newest idle worker the request would take before any other.
+    #[inline]
     fn preferred(&self, wish: Wish<'_, K>) -> Option<BucketId> {
         match wish {
             Wish::Any | Wish::AnyOnceRoom { .. } => {
@@ -209,6 +211,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     }
 
     /// The bucket, if it exists, in which the request would wait.
+    #[inline]
     fn home(&self, wish: Wish<'_, K>) -> Option<BucketId> {
         match wish {
             Wish::Sole => self.buckets.sole(),
@@ -219,6 +222,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
     }
 
+    #[inline]
     fn lend_found(
         &mut self,
         (bucket, index): (BucketId, usize),
@@ -241,6 +245,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         own.or_else(|| self.find_stranger(wish, now, serves))
     }
 
+    #[inline]
     fn find_newest(&self, bucket: Option<BucketId>, now: u64) -> Option<(BucketId, usize)> {
         let bucket = bucket?;
         let idle = &self.buckets[bucket].idle;

@@ -65,6 +65,7 @@ impl<K, V> Bucket<K, V> {
         self.id
     }
 
+    #[inline]
     pub(super) fn push_idle(&mut self, value: V, since: u64, order: u64) {
         if self.idle.is_empty() {
             // Most buckets of a keyed pool never hold more than one.
@@ -73,6 +74,7 @@ impl<K, V> Bucket<K, V> {
         self.idle.push_back(Idle { value, since, order });
     }
 
+    #[inline]
     pub(super) fn take_idle(&mut self, index: usize) -> Idle<V> {
         let idle = self.idle.remove(index).expect("the index was found under the same lock");
         let capacity = self.idle.capacity();
@@ -151,6 +153,7 @@ impl<K, V> Buckets<K, V> {
 
 impl<K: Eq, V> Buckets<K, V> {
     /// Compares keys: the one place where the scheduler runs a key's code.
+    #[inline]
     pub(super) fn find(&self, hash: u64, key: &K) -> Option<BucketId> {
         let found = self.table.find(hash, |bucket| bucket.id.hash == hash && bucket.key == *key);
         found.map(|bucket| bucket.id)

@@ -26,8 +26,15 @@ pub(crate) struct Doomed<V> {
 }
 
 impl<K, V, B> Effects<K, V, B> {
+    #[inline]
     pub(crate) fn new() -> Self {
         Self { rings: Vec::new(), doomed: VecDeque::new(), keys: Vec::new() }
+    }
+
+    /// Whether there is nothing to do, as on a warm pool.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rings.is_empty() && self.doomed.is_empty() && self.keys.is_empty()
     }
 
     pub(super) fn doom(&mut self, value: V, slot: Slot, heir: Option<Ticket>) {

@@ -4,6 +4,7 @@ use super::{BucketId, Effects, Scheduler, Slot, Stage, Ticket};
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
+    #[inline]
     pub(super) fn keep(&mut self, value: V, slot: Slot, now: u64, effects: &mut Effects<K, V, B>) {
         let Some(bucket) = slot.bucket else {
             return effects.doom(value, slot, None);
@@ -24,6 +25,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
     }
 
+    #[inline]
     pub(super) fn take_idle(&mut self, bucket: BucketId, index: usize) -> (V, Slot) {
         let idle = self.buckets[bucket].take_idle(index);
         self.idle -= 1;
@@ -77,6 +79,7 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     /// Gives up the expired workers that a request for `scope` has to clean up.
+    #[inline]
     pub(super) fn doom_expired(
         &mut self,
         scope: Option<BucketId>,
@@ -113,6 +116,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// The time of an event. Threads read the clock before they take the lock, and a test's clock
     /// may differ from thread to thread; here it never goes back.
+    #[inline]
     pub(super) fn advance(&mut self, now: u64) -> u64 {
         self.latest = self.latest.max(now);
         self.latest

@@ -148,10 +148,12 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
     }
 
+    #[inline]
     pub(crate) fn is_clearing(&self) -> bool {
         !self.clears.is_empty()
     }
 
+    #[inline]
     fn check_open(&self) -> Result<(), Refusal> {
         if self.is_clearing() { Err(Refusal::Clearing { left: self.slots }) } else { Ok(()) }
     }

@@ -77,6 +77,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// Judges a worker that is well and comes back, without changing anything.
     ///
     /// Asks `serves` of each waiting bucket at most once, the oldest waiter first.
+    #[inline]
     pub(crate) fn plan_return(
         &self,
         slot: &Slot,
@@ -112,6 +113,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     }
 
     /// Carries the plan out, under the lock under which it was made.
+    #[inline]
     pub(crate) fn commit_return(
         &mut self,
         plan: ReturnPlan,

@@ -89,6 +89,7 @@ impl<T: Trade> Shell<T> {
     }
 
     /// Looks for an idle worker of the bucket asked for: all that a request does on a warm pool.
+    #[inline]
     fn look(self: &Arc<Self>, request: &Request<T::Key>) -> Result<Option<Turn<T>>, Refusal> {
         let now = self.clock.now();
         let mut errands = self.errands();
@@ -140,6 +141,7 @@ impl<T: Trade> Shell<T> {
     }
 
     /// The worker comes first; what has to be destroyed, after.
+    #[inline]
     fn examine(self: &Arc<Self>, Lent { value, slot, ticket }: Lent<Unit<T>>) -> Turn<T> {
         match Loan::new(value, slot, self).examined() {
             Ok(loan) => Turn::Served(loan),

@@ -29,6 +29,7 @@ impl Aftermath {
     }
 
     /// Lets the panic go on to the caller, unless the thread unwinds from another one already.
+    #[inline]
     pub(super) fn resume(mut self) {
         if let Some(payload) = self.0.take_if(|_| !thread::panicking()) {
             panic::resume_unwind(payload);
@@ -49,6 +50,7 @@ impl Drop for Aftermath {
 }
 
 /// Runs the user's code, and returns its panic as a value.
+#[inline]
 pub(super) fn ask<R>(question: impl FnOnce() -> R) -> Result<R, Aftermath> {
     // Whatever the code leaves half-done is the user's own; no state of the pool is in it.
     panic::catch_unwind(AssertUnwindSafe(question)).map_err(|payload| Aftermath(Some(payload)))

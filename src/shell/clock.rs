@@ -15,6 +15,7 @@ impl Clock {
     }
 
     #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
+    #[inline]
     pub(super) fn now(&self) -> u64 {
         self.0.map_or(0, |epoch| nanos(Instant::now().saturating_duration_since(epoch)))
     }

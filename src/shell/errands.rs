@@ -13,6 +13,7 @@ pub(super) struct Errands<'a, T: Trade> {
 }
 
 impl<T: Trade> Shell<T> {
+    #[inline]
     pub(super) fn errands(&self) -> Errands<'_, T> {
         Errands { effects: Effects::new(), shell: self }
     }
@@ -20,13 +21,18 @@ impl<T: Trade> Shell<T> {
 
 impl<T: Trade> Errands<'_, T> {
     /// Rings, then destroys, and serves whom that serves: all of it, whatever panics.
+    #[inline]
     pub(super) fn run(mut self) -> Aftermath {
-        self.run_all()
+        if self.effects.is_empty() { Aftermath::default() } else { self.run_all() }
     }
 
     /// Runs them before a caller is given what it asked for. If one panics, that is given back, for
     /// nobody has touched it yet, and then the panic goes on.
+    #[inline]
     pub(super) fn run_before<R>(self, given: R) -> R {
+        if self.effects.is_empty() {
+            return given;
+        }
         let aftermath = self.run();
         if aftermath.will_resume() {
             drop(given);
@@ -36,6 +42,7 @@ impl<T: Trade> Errands<'_, T> {
         given
     }
 
+    #[cold]
     fn run_all(&mut self) -> Aftermath {
         let Self { effects, shell } = self;
         let mut aftermath = Aftermath::default();
@@ -56,7 +63,10 @@ impl<T: Trade> Errands<'_, T> {
 }
 
 impl<T: Trade> Drop for Errands<'_, T> {
+    #[inline]
     fn drop(&mut self) {
-        self.run_all().resume();
+        if !self.effects.is_empty() {
+            self.run_all().resume();
+        }
     }
 }

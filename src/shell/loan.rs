@@ -19,11 +19,13 @@ struct Held<T: Trade> {
 const HELD: &str = "a loan holds its worker until it is dropped";
 
 impl<T: Trade> Loan<T> {
+    #[inline]
     pub(super) fn new(unit: Unit<T>, slot: Slot, shell: &Arc<Shell<T>>) -> Self {
         Self(Some(Held { unit, slot, shell: Arc::clone(shell) }))
     }
 
     /// Asks a worker that was idle whether it is well.
+    #[inline]
     pub(super) fn examined(mut self) -> Result<Self, Vacancy<T>> {
         if T::is_well(&self) {
             return Ok(self);
@@ -48,6 +50,7 @@ impl<T: Trade> DerefMut for Loan<T> {
 }
 
 impl<T: Trade> Drop for Loan<T> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(Held { unit, slot, shell }) = self.0.take() {
             let mut aftermath = shell.take_back(unit, slot);
@@ -59,6 +62,7 @@ impl<T: Trade> Drop for Loan<T> {
 }
 
 impl<T: Trade> Shell<T> {
+    #[inline]
     fn take_back(&self, unit: Unit<T>, slot: Slot) -> Aftermath {
         // A worker that a panic has left in the middle of something is not to be trusted.
         if thread::panicking() || !ask(|| T::is_well(&unit)).unwrap_or(false) {
@@ -75,6 +79,7 @@ impl<T: Trade> Shell<T> {
 
     /// Passes a worker that is well on to whom it is for, under the lock. Returns the panic of a
     /// question, which the worker did not survive.
+    #[inline]
     pub(super) fn give_back(
         books: &mut Books<T>,
         unit: Unit<T>,

@@ -18,6 +18,7 @@ impl<T> Lock<T> {
     /// Poison is ignored: the user's code that runs under the lock does so before the first change,
     /// so a panic in it leaves the value as it was.
     #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
+    #[inline]
     pub(super) fn with<R>(&self, event: impl FnOnce(&mut T) -> R) -> R {
         let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         event(&mut guard)

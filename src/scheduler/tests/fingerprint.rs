@@ -40,7 +40,7 @@ impl World {
     }
 
     /// All requests under way, the oldest first.
-    fn requests(&self) -> Vec<&Request> {
+    pub(super) fn requests(&self) -> Vec<&Request> {
         let asked = self.asked.iter().map(|(request, _, _)| request);
         let creating = self.creating.iter().map(|(request, _)| request);
         let mut requests: Vec<_> = asked.chain(creating).chain(&self.waiting).collect();

@@ -4,8 +4,10 @@
 //! creation that ends) is an event of its own, so that every interleaving of the shell is a history
 //! here. After every event every invariant is checked.
 
+mod agreement;
 mod exploration;
 mod fingerprint;
 mod histories;
 mod invariants;
+mod model;
 mod world;

@@ -4,7 +4,7 @@ use crate::scheduler::{
 };
 
 /// A worker: its class, and a number that no other has.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Unit {
     pub(super) class: u32,
     pub(super) id: usize,
@@ -46,8 +46,8 @@ pub(super) struct World {
     /// Who else was served by the last event.
     pub(super) served: Vec<Ticket>,
     pub(super) now: u64,
-    last_number: usize,
-    last_id: usize,
+    pub(super) last_number: usize,
+    pub(super) last_id: usize,
 }
 
 /// Something that may happen next; an index is into the list that it is about.
