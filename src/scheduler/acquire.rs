@@ -95,18 +95,21 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }))
     }
 
-    /// The same for a request that was lent a dead worker, and that looks at all that are idle
-    /// before it destroys that one and goes to the line.
+    /// The same for a request that was lent a dead worker, whose slot it holds. It looks at all that
+    /// is idle before it destroys that worker and goes to the line.
     ///
     /// Runs user code before the first change, as [`enter`](Self::enter) does.
     pub(crate) fn lend_again(
         &mut self,
         wish: Wish<'_, K>,
-        ticket: Ticket,
+        (ticket, held): (Ticket, &Slot),
         now: u64,
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Option<Lent<V>> {
+        if held.generation != self.generation {
+            return None;
+        }
         let now = self.advance(now);
         let found = self.find_idle(wish, now, serves)?;
         Some(self.lend_found(found, ticket, now, effects))
@@ -132,7 +135,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let found = self.find_idle(entry.wish, now, serves);
 
         let ticket = entry.ticket.unwrap_or_else(|| self.next_ticket());
-        let held = entry.held.take();
+        let left = entry.held.take().and_then(|slot| self.close_slot(slot));
         // Where buckets are apart, the slot held was one of the bucket asked for.
         let (entered, scope) = match found {
             Some(found) => {
@@ -141,11 +144,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             }
             None => {
                 let scope = self.join(home, entry, ticket);
+                // Whoever needs the slot of an idle worker gets one that has to go anyway.
+                self.settle(scope, effects);
                 self.doom_expired(scope, now, effects);
                 (Entered::Waits(ticket), scope)
             }
         };
-        let left = held.and_then(|slot| self.close_slot(slot));
         self.settle(scope, effects);
         if let Some(bucket) = left {
             self.sweep(bucket, effects);

@@ -88,12 +88,7 @@ impl<K, V, B> Scheduler<K, V, B> {
     ) -> usize {
         let mut count = 0;
         while let Some(bucket) = self.expired_in(scope, now) {
-            // Whoever needs the slot of an idle worker gets one that has to go anyway.
-            let heir = self.claimant();
-            if let Some(heir) = heir {
-                self.promise(heir);
-            }
-            self.doom(bucket, heir, effects);
+            self.doom(bucket, None, effects);
             count += 1;
         }
         count

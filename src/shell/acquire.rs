@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::aftermath::Aftermath;
 use super::bell::Notify;
 use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};
@@ -20,15 +21,15 @@ pub(crate) enum Request<K> {
 
 /// A key, and its hash, for which the user's code is asked once.
 pub(crate) struct Hashed<K> {
-    hash: u64,
-    key: K,
+    pub(super) hash: u64,
+    pub(super) key: K,
 }
 
 /// How far a request has come.
 enum Turn<T: Trade> {
     Served(Loan<T>),
-    /// The worker is dead or does not belong here. The place in the order is kept.
-    InVain(Ticket, Vacancy<T>),
+    /// The worker is dead. The place in the order is kept.
+    Dead(Ticket, Vacancy<T>),
     Waits(Waiting<T>),
 }
 
@@ -37,7 +38,7 @@ impl<T: Trade> Shell<T> {
         Request::Of(self.hashed(key))
     }
 
-    fn hashed(&self, key: T::Key) -> Hashed<T::Key> {
+    pub(super) fn hashed(&self, key: T::Key) -> Hashed<T::Key> {
         Hashed { hash: self.hash(&key), key }
     }
 
@@ -57,12 +58,17 @@ impl<T: Trade> Shell<T> {
         let loan = loop {
             turn = match turn {
                 Turn::Served(loan) => break loan,
-                Turn::InVain(ticket, vacancy) => {
-                    dead.push(vacancy);
+                Turn::Dead(ticket, mut vacancy) => {
                     let wish = request.wish(full.as_ref());
-                    match self.look_again(wish, ticket) {
-                        Some(turn) => turn,
-                        None => self.enter(wish, Some((ticket, last_slot(&mut dead))))?,
+                    if let Some(turn) = self.look_again(wish, ticket, &vacancy) {
+                        dead.push(vacancy);
+                        turn
+                    } else {
+                        vacancy.bury_remains();
+                        let turn = self.enter(wish, Some((ticket, vacancy)))?;
+                        // The others' slots are for others, who must not pass this request.
+                        dead.clear();
+                        turn
                     }
                 }
                 Turn::Waits(waiting) => {
@@ -75,17 +81,20 @@ impl<T: Trade> Shell<T> {
                     match vacancy.fill(unit, matches!(request, Request::Any)) {
                         Filled::Loan(loan) => break loan,
                         Filled::Cleared => return Err(Refusal::Cleared.into()),
-                        Filled::Full(vacancy, key) => {
-                            full = Some(self.hashed(key));
-                            Turn::InVain(ticket, vacancy)
+                        Filled::Full(vacancy, class) => {
+                            full = Some(class);
+                            self.enter(request.wish(full.as_ref()), Some((ticket, vacancy)))?
                         }
                     }
                 }
             };
         };
         // Not at the end of the function, where a panic in them would lose the loan.
-        drop((full, request, dead));
-        Ok(loan)
+        let mut aftermath = Aftermath::default();
+        aftermath.run(|| drop(dead));
+        aftermath.run(|| drop(full));
+        aftermath.run(|| drop(request));
+        Ok(aftermath.resume_instead_of(loan))
     }
 
     /// Looks for an idle worker of the bucket asked for: all that a request does on a warm pool.
@@ -100,11 +109,17 @@ impl<T: Trade> Shell<T> {
     }
 
     /// Looks for another idle worker, of any bucket that may serve.
-    fn look_again(self: &Arc<Self>, wish: Wish<'_, T::Key>, ticket: Ticket) -> Option<Turn<T>> {
+    fn look_again(
+        self: &Arc<Self>,
+        wish: Wish<'_, T::Key>,
+        ticket: Ticket,
+        held: &Vacancy<T>,
+    ) -> Option<Turn<T>> {
+        let place = (ticket, held.slot());
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
-        let lent = self.books.with(|books| books.lend_again(wish, ticket, now, T::serves, effects));
+        let lent = self.books.with(|books| books.lend_again(wish, place, now, T::serves, effects));
         let turn = lent.map(|lent| self.examine(lent));
         errands.run_before(turn)
     }
@@ -113,9 +128,9 @@ impl<T: Trade> Shell<T> {
     fn enter(
         self: &Arc<Self>,
         wish: Wish<'_, T::Key>,
-        in_vain: Option<(Ticket, Vacancy<T>)>,
+        place: Option<(Ticket, Vacancy<T>)>,
     ) -> Result<Turn<T>, Refusal> {
-        let (ticket, mut vacancy) = in_vain.unzip();
+        let (ticket, mut vacancy) = place.unzip();
         let mut no_slot = None;
         let mut spare_key = wish.key().cloned();
         let (bell, listener) = Notify::new();
@@ -126,7 +141,7 @@ impl<T: Trade> Shell<T> {
             let entry = Entry {
                 wish,
                 ticket,
-                held: vacancy.as_mut().map_or(&mut no_slot, Vacancy::slot),
+                held: vacancy.as_mut().map_or(&mut no_slot, Vacancy::slot_mut),
                 bell: &mut bell,
                 spare_key: &mut spare_key,
             };
@@ -145,17 +160,9 @@ impl<T: Trade> Shell<T> {
     fn examine(self: &Arc<Self>, Lent { value, slot, ticket }: Lent<Unit<T>>) -> Turn<T> {
         match Loan::new(value, slot, self).examined() {
             Ok(loan) => Turn::Served(loan),
-            Err(vacancy) => Turn::InVain(ticket, vacancy),
+            Err(vacancy) => Turn::Dead(ticket, vacancy),
         }
     }
-}
-
-/// Destroys dead workers, and frees all their slots but one.
-fn last_slot<T: Trade>(dead: &mut Vec<Vacancy<T>>) -> Vacancy<T> {
-    let mut last = dead.pop().expect("there is one at least");
-    dead.clear();
-    last.bury_remains();
-    last
 }
 
 impl<K: Clone> Request<K> {

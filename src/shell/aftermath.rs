@@ -23,9 +23,15 @@ impl Aftermath {
         }
     }
 
-    /// Whether there was a panic, and the thread does not unwind from another one already.
-    pub(super) fn will_resume(&self) -> bool {
-        self.0.is_some() && !thread::panicking()
+    /// Hands on what a caller asked for. If a panic goes on instead, that is given back first, for
+    /// nobody has touched it yet.
+    pub(super) fn resume_instead_of<R>(mut self, given: R) -> R {
+        if self.0.is_some() && !thread::panicking() {
+            self.run(|| drop(given));
+            self.resume();
+            unreachable!("the panic has gone on");
+        }
+        given
     }
 
     /// Lets the panic go on to the caller, unless the thread unwinds from another one already.

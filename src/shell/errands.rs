@@ -26,20 +26,10 @@ impl<T: Trade> Errands<'_, T> {
         if self.effects.is_empty() { Aftermath::default() } else { self.run_all() }
     }
 
-    /// Runs them before a caller is given what it asked for. If one panics, that is given back, for
-    /// nobody has touched it yet, and then the panic goes on.
+    /// Runs them before a caller is given what it asked for.
     #[inline]
     pub(super) fn run_before<R>(self, given: R) -> R {
-        if self.effects.is_empty() {
-            return given;
-        }
-        let aftermath = self.run();
-        if aftermath.will_resume() {
-            drop(given);
-            aftermath.resume();
-            unreachable!("a panic has gone on");
-        }
-        given
+        if self.effects.is_empty() { given } else { self.run().resume_instead_of(given) }
     }
 
     #[cold]

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::acquire::Hashed;
 use super::{Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Slot};
 
@@ -14,8 +15,8 @@ pub(super) struct Vacancy<T: Trade> {
 /// What became of a new worker.
 pub(super) enum Filled<T: Trade> {
     Loan(Loan<T>),
-    /// It has to go, for the bucket of this key is full; the slot may serve for another try.
-    Full(Vacancy<T>, T::Key),
+    /// Destroyed, for the bucket of this key is full; the slot may serve for another try.
+    Full(Vacancy<T>, Hashed<T::Key>),
     /// Destroyed, for a clear had begun.
     Cleared,
 }
@@ -36,32 +37,35 @@ impl<T: Trade> Vacancy<T> {
         drop(self.remains.take());
     }
 
-    pub(super) fn slot(&mut self) -> &mut Option<Slot> {
+    pub(super) fn slot(&self) -> &Slot {
+        self.slot.as_ref().expect(HELD)
+    }
+
+    pub(super) fn slot_mut(&mut self) -> &mut Option<Slot> {
         &mut self.slot
     }
 
     /// Puts a new worker in. `for_any`: it was created for a request that named no key.
     pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
         let unit = Fragile::new(unit);
-        let key = for_any.then(|| unit.key.clone());
-        let mut spare_key = key.clone();
-        let hashed = key.as_ref().map(|key| (self.shell.hash(key), key));
+        let class = for_any.then(|| self.shell.hashed(unit.key.clone()));
+        let mut spare_key = class.as_ref().map(|class| class.key.clone());
+        let bucket = class.as_ref().map(|class| (class.hash, &class.key));
         let shell = Arc::clone(&self.shell);
         let mut errands = shell.errands();
         let birth = shell.books.with(|books| {
             let slot = self.slot.as_mut().expect(HELD);
-            books.created(slot, hashed, &mut spare_key, &mut errands.effects)
+            books.created(slot, bucket, &mut spare_key, &mut errands.effects)
         });
-        match (birth, key) {
-            (Birth::Welcome, key) => {
+        match (birth, class) {
+            (Birth::Welcome, class) => {
                 let loan = Loan::new(unit.into_inner(), self.slot.take().expect(HELD), &shell);
-                drop((key, spare_key));
+                drop((class, spare_key));
                 Filled::Loan(errands.run_before(loan))
             }
-            (Birth::Full, Some(key)) => {
-                self.remains = Some(unit.into_inner());
-                drop(spare_key);
-                Filled::Full(self, key)
+            (Birth::Full, Some(class)) => {
+                drop((unit, spare_key));
+                Filled::Full(self, class)
             }
             (Birth::Full | Birth::Cleared, _) => {
                 drop(unit);

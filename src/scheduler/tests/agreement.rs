@@ -151,6 +151,8 @@ impl World {
         let idle = idle.into_iter().map(|idle| (idle.value, Place::Idle(idle.since)));
 
         let asked = self.asked.iter().map(|(_, unit, slot)| (*unit, slot));
+        let dead = self.asked.iter().flat_map(|(request, ..)| &request.dead);
+        let asked = asked.chain(dead.map(|(unit, slot)| (*unit, slot)));
         let borrowed = self.borrowed.iter().map(|(unit, slot)| (*unit, slot));
         let parked = self.scheduler.parked.iter().map(|(_, (unit, slot))| (*unit, slot));
         let lent = asked.chain(borrowed).chain(parked);

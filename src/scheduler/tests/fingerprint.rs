@@ -55,6 +55,11 @@ impl World {
             let is_it = |other: &Request| other.ticket == request.ticket;
             if let Some((_, unit, slot)) = self.asked.iter().find(|(other, ..)| is_it(other)) {
                 print.extend([0, unit.class as u8, self.print_slot(slot)]);
+                let dead = request.dead.iter();
+                print.extend(
+                    dead.flat_map(|(unit, slot)| [unit.class as u8, self.print_slot(slot)]),
+                );
+                print.push(NONE);
             } else if let Some((_, slot)) = self.creating.iter().find(|(other, _)| is_it(other)) {
                 print.extend([1, self.print_slot(slot)]);
             } else {

@@ -34,7 +34,8 @@ impl World {
             return;
         }
         // One freed unit serves one request; with a target, the right to exceed it one more.
-        assert!(self.served.len() <= 1 + usize::from(self.shares()), "{:?}", self.served);
+        let freed = 1 + self.freed;
+        assert!(self.served.len() <= freed + usize::from(self.shares()), "{:?}", self.served);
         for served in &self.served {
             let older = self.waiting.iter().filter(|request| !request.is_rung);
             for passed in older.filter(|request| request.ticket < *served) {
@@ -93,6 +94,8 @@ impl World {
         });
         let parked = self.scheduler.parked.iter().map(|(_, (_, slot))| slot);
         let asked = self.asked.iter().map(|(_, _, slot)| slot);
+        let dead = self.asked.iter().flat_map(|(request, ..)| &request.dead);
+        let asked = asked.chain(dead.map(|(_, slot)| slot));
         let creating = self.creating.iter().map(|(_, slot)| slot);
         let borrowed = self.borrowed.iter().map(|(_, slot)| slot);
         let doomed = self.doomed.iter().map(|doomed| &doomed.slot);

@@ -11,6 +11,8 @@ struct Request {
     expected: Wanted,
     held: Held,
     passed: u32,
+    /// Workers in vain, not destroyed yet.
+    dead: Vec<Unit>,
 }
 
 pub(super) struct Model {
@@ -36,14 +38,17 @@ impl Model {
             Step::Request(..) if self.clears > 0 => {}
             Step::Request(number, wanted) => {
                 let held = Held::Nothing;
-                self.requests.push(Request { number, wanted, expected: wanted, held, passed: 0 });
+                let dead = Vec::new();
+                let expected = wanted;
+                self.requests.push(Request { number, wanted, expected, held, passed: 0, dead });
                 self.enter(number);
             }
-            Step::IsWell(number) | Step::CreationFails(number) => _ = self.end(number),
-            Step::IsDead(number, unit) => match self.take(unit) == Some(Place::Lent(self.era)) {
-                true => self.enter(number),
-                false => _ = self.end(number),
-            },
+            Step::IsWell(number) => {
+                self.end(number);
+                self.destroy_dead(number);
+            }
+            Step::CreationFails(number) => _ = self.end(number),
+            Step::IsDead(number, unit) => self.go_on(number, unit),
             Step::Collect(number) => {
                 if self.end(number) == Held::MayCreate {
                     self.request(number).held = Held::Creates(self.era);
@@ -76,14 +81,46 @@ impl Model {
     /// Asks the newest idle worker of its own class, or else the newest that fits; or waits.
     fn enter(&mut self, number: usize) {
         let wanted = self.request(number).wanted;
+        if !self.asks(number) {
+            self.request(number).held = Held::Nothing;
+            // Whoever needs the slot of an idle worker gets one that has to go anyway.
+            while self.settle() {}
+            self.expire(wanted);
+        }
+    }
+
+    fn asks(&mut self, number: usize) -> bool {
+        let wanted = self.request(number).wanted;
         let fresh = |class| self.idle(class).into_iter().filter(|unit| !self.has_expired(*unit));
         let fitting = || fresh(None).rfind(|unit| self.fits(*unit, wanted));
-        let found = fresh(wanted).next_back().or_else(fitting);
-        self.request(number).held = found.map_or(Held::Nothing, Held::Asks);
-        found.into_iter().for_each(|unit| self.put(unit, Place::Lent(self.era)));
-        // Whoever needs the slot of an idle worker gets one that has to go anyway.
-        while self.settle() {}
-        self.expire(wanted);
+        let Some(found) = fresh(wanted).next_back().or_else(fitting) else { return false };
+        self.request(number).held = Held::Asks(found);
+        self.put(found, Place::Lent(self.era));
+        self.expire(Some(found.class));
+        true
+    }
+
+    /// A worker was in vain. Only when nothing else is idle are the dead ones destroyed.
+    fn go_on(&mut self, number: usize, unit: Unit) {
+        self.request(number).dead.push(unit);
+        let is_of_now = self.workers.contains(&(unit, Place::Lent(self.era)));
+        if is_of_now && self.asks(number) {
+            return;
+        }
+        let last = self.request(number).dead.pop();
+        self.take(last.expect("a worker in vain"));
+        match is_of_now {
+            true => self.enter(number),
+            false => _ = self.end(number),
+        }
+        self.destroy_dead(number);
+    }
+
+    fn destroy_dead(&mut self, number: usize) {
+        for unit in std::mem::take(&mut self.request(number).dead) {
+            while self.settle() {}
+            self.take(unit);
+        }
     }
 
     fn created(&mut self, number: usize, unit: Unit) {

@@ -28,6 +28,14 @@ pub(super) struct Request {
     /// The class that was full when a worker was created for this request in vain.
     pub(super) full: Option<u32>,
     pub(super) is_rung: bool,
+    /// Workers that it found dead and has not destroyed yet.
+    pub(super) dead: Vec<(Unit, Slot)>,
+}
+
+impl Request {
+    fn new(number: usize, wanted: Wanted, ticket: Ticket) -> Self {
+        Self { number, wanted, ticket, full: None, is_rung: false, dead: Vec::new() }
+    }
 }
 
 /// All that is outside the scheduler: what a shell, its callers and its workers would be doing.
@@ -43,6 +51,8 @@ pub(super) struct World {
     pub(super) borrowed: Vec<(Unit, Slot)>,
     pub(super) doomed: Vec<Doomed<Unit>>,
     pub(super) clears: Vec<(usize, ClearId)>,
+    /// How many dead workers the last event destroyed, beside the unit that it is about.
+    pub(super) freed: usize,
     /// Who else was served by the last event.
     pub(super) served: Vec<Ticket>,
     pub(super) now: u64,
@@ -91,6 +101,7 @@ impl World {
             borrowed: Vec::new(),
             doomed: Vec::new(),
             clears: Vec::new(),
+            freed: 0,
             served: Vec::new(),
             now: 0,
             last_number: 0,
@@ -137,15 +148,18 @@ impl World {
 
     pub(super) fn apply(&mut self, choice: Choice) {
         self.served.clear();
+        self.freed = 0;
         match choice {
             Choice::Request(wanted) => self.request(wanted),
             Choice::IsWell(index) => {
-                let (_, unit, slot) = self.asked.remove(index);
+                let (request, unit, slot) = self.asked.remove(index);
                 self.borrowed.push((unit, slot));
+                self.destroy(request.dead);
             }
             Choice::IsDead(index) => {
-                let (request, _, slot) = self.asked.remove(index);
-                self.enter(request, Some(slot));
+                let (mut request, unit, slot) = self.asked.remove(index);
+                request.dead.push((unit, slot));
+                self.go_on(request);
             }
             Choice::Collect(index) => self.collect(index),
             Choice::Cancel(index) => self.cancel(index),
@@ -233,16 +247,41 @@ impl World {
         let lent = self.scheduler.lend(wish, self.now, &mut effects);
         self.last_number += 1;
         let number = self.last_number;
-        let request = |ticket| Request { number, wanted, ticket, full: None, is_rung: false };
         match lent {
             Err(Refusal::Clearing { .. }) => assert!(self.scheduler.is_clearing()),
             Err(Refusal::Cleared) => panic!("a new request is not of before a clear"),
             Ok(Some(Lent { value, slot, ticket })) => {
-                self.asked.push((request(ticket), value, slot));
+                self.asked.push((Request::new(number, wanted, ticket), value, slot));
             }
             Ok(None) => self.enter_as(number, wanted, None, None, None),
         }
         self.carry_out(effects);
+    }
+
+    /// Looks on after a worker in vain. Only if nothing is idle are the dead ones destroyed.
+    fn go_on(&mut self, mut request: Request) {
+        let wish = self.wish(&request.wanted, &request.full);
+        let (_, held) = request.dead.last().expect("a worker in vain");
+        let place = (request.ticket, held);
+        let mut effects = Effects::new();
+        let lent = self.scheduler.lend_again(wish, place, self.now, serves, &mut effects);
+        match lent {
+            Some(Lent { value, slot, .. }) => self.asked.push((request, value, slot)),
+            None => {
+                let (_, held) = request.dead.pop().expect("a worker in vain");
+                let others = std::mem::take(&mut request.dead);
+                self.enter(request, Some(held));
+                self.destroy(others);
+            }
+        }
+        self.carry_out(effects);
+    }
+
+    fn destroy(&mut self, workers: Vec<(Unit, Slot)>) {
+        self.freed += workers.len();
+        for (_, slot) in workers {
+            self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+        }
     }
 
     fn enter(&mut self, request: Request, held: Option<Slot>) {
@@ -267,7 +306,7 @@ impl World {
             spare_key: &mut wanted.or(full),
         };
         let entered = self.scheduler.enter(entry, self.now, serves, &mut effects);
-        let request = |ticket| Request { number, wanted, ticket, full, is_rung: false };
+        let request = |ticket| Request { full, ..Request::new(number, wanted, ticket) };
         let mut own = None;
         match entered {
             Ok(Entered::Lent(Lent { value, slot, ticket })) => {
