@@ -113,7 +113,7 @@ impl Language {
 
     fn snippet(self) -> &'static str {
         match self {
-            Self::Sh => "echo $((6 * 7)); exit",
+            Self::Sh => "echo $((6 * 7))",
             Self::Python => "print(2 ** 100)",
             Self::Node => "console.log([1, 2, 3].map(n => n * n))",
         }
@@ -150,9 +150,9 @@ impl Interpreter {
     }
 
     async fn evaluate(&mut self, snippet: &str) -> io::Result<String> {
+        assert!(!snippet.contains('\n'), "a snippet is one line");
         self.output_is_due = true;
-        let message = format!("{}\n{snippet}", snippet.len());
-        self.snippets.write_all(message.as_bytes()).await?;
+        self.snippets.write_all(format!("{snippet}\n").as_bytes()).await?;
 
         let mut length = String::new();
         self.outputs.read_line(&mut length).await?;
@@ -197,11 +197,10 @@ impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
     }
 }
 
-/// Every driver reads a snippet and writes what it printed, each as its length in bytes on a line of
-/// its own and then the bytes, for ever.
+/// Every driver reads a snippet, which is one line, and writes the length of its output in bytes on a
+/// line of its own and then the output, for ever.
 const SH_DRIVER: &str = r#"
-while read -r length; do
-    snippet=$(dd bs=1 count="$length" 2>/dev/null)
+while read -r snippet; do
     output=$( (eval "$snippet") 2>&1 </dev/null)
     printf '%s\n%s' "${#output}" "$output"
 done
@@ -209,27 +208,23 @@ done
 
 const PYTHON_DRIVER: &str = r#"
 import contextlib, io, sys
-snippets, outputs, sys.stdin = sys.stdin.buffer, sys.stdout.buffer, io.StringIO()
-while length := snippets.readline():
+snippets, sys.stdin = sys.stdin, io.StringIO()
+for snippet in snippets:
     with contextlib.redirect_stdout(io.StringIO()) as output:
-        try: exec(snippets.read(int(length)), {})
+        try: exec(snippet, {})
         except BaseException as error: print(repr(error))
     output = output.getvalue().encode()
-    outputs.write(b"%d\n%b" % (len(output), output))
-    outputs.flush()
+    sys.stdout.buffer.write(b"%d\n%b" % (len(output), output))
+    sys.stdout.flush()
 "#;
 
 const NODE_DRIVER: &str = r#"
 const util = require('util'), vm = require('vm');
-let input = Buffer.alloc(0), output = '';
-const console = { log: (...values) => output += util.format(...values) + '\n' };
-process.stdin.on('data', data => {
-    input = Buffer.concat([input, data]);
-    const start = input.indexOf('\n') + 1, length = parseInt(input.subarray(0, start));
-    if (!(input.length >= start + length)) return;
-    try { vm.runInNewContext(input.subarray(start).toString(), { console }); }
+require('readline').createInterface({ input: process.stdin }).on('line', snippet => {
+    let output = '';
+    const console = { log: (...values) => output += util.format(...values) + '\n' };
+    try { vm.runInNewContext(snippet, { console }); }
     catch (error) { console.log(String(error)); }
     process.stdout.write(`${Buffer.byteLength(output)}\n${output}`);
-    input = Buffer.alloc(0), output = '';
 });
 "#;

@@ -1,7 +1,7 @@
 //! A bucket of connections for each database: a busy one delays nobody else.
 //!
 //! Three TCP servers in this process play databases. Each greets a client with its name and answers
-//! every line; one of them is slow. At most two connections are open to each.
+//! the number of a row with the row; one of them is slow. At most two connections are open to each.
 //!
 //! ```text
 //! cargo run --example keyed
@@ -9,6 +9,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use sfo_pool::{
@@ -22,30 +23,34 @@ use tokio::time::sleep;
 
 type Pool = KeyedWorkerPoolRef<SocketAddr, Connection, Connector>;
 
+const USERS: &[&str] = &["Ada", "Ben", "Eve"];
+const ORDERS: &[&str] = &["three pens", "a lamp"];
+const ARCHIVE: &[&str] = &["310 sold", "325 sold", "290 sold", "402 sold", "398 sold"];
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let users = start_database("users", Duration::ZERO).await?;
-    let orders = start_database("orders", Duration::ZERO).await?;
-    let archive = start_database("archive", Duration::from_millis(100)).await?;
+    let users = start_database("users", USERS, Duration::ZERO).await?;
+    let orders = start_database("orders", ORDERS, Duration::ZERO).await?;
+    let archive = start_database("archive", ARCHIVE, Duration::from_millis(100)).await?;
 
     let limits = KeyedWorkerPoolConfig::default().with_max_count_per_key(Some(2));
-    let pool = KeyedWorkerPool::new(Connector, limits);
+    let pool = KeyedWorkerPool::new(Connector::default(), limits);
 
     println!("reuse: the second query finds the connection of the first");
-    query(&pool, users, "name of 1").await?;
-    query(&pool, users, "name of 2").await?;
+    query(&pool, users, 1).await?;
+    query(&pool, users, 2).await?;
 
     println!("a limit for each key: five queries to the slow archive, two at a time");
     let mut slow = JoinSet::new();
-    for year in 2021..=2025 {
+    for row in 1..=5 {
         let pool = pool.clone();
-        slow.spawn(async move { query(&pool, archive, &format!("sum of {year}")).await });
+        slow.spawn(async move { query(&pool, archive, row).await });
     }
     sleep(Duration::from_millis(50)).await;
 
     println!("no key delays another: others are served while the archive has a queue");
-    query(&pool, users, "name of 3").await?;
-    query(&pool, orders, "count").await?;
+    query(&pool, users, 3).await?;
+    query(&pool, orders, 1).await?;
 
     while let Some(answered) = slow.join_next().await {
         answered??;
@@ -53,14 +58,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-async fn query(pool: &Pool, database: SocketAddr, question: &str) -> PoolResult<()> {
+async fn query(pool: &Pool, database: SocketAddr, row: usize) -> PoolResult<()> {
     let start = Instant::now();
     let mut connection = pool.get_worker(database).await?;
     let waited = start.elapsed().as_millis();
-    let answer = connection.ask(question).await;
+    let answer = connection.ask(&row.to_string()).await;
     let answer = answer.map_err(into_pool_err!("no answer from {database}"))?;
-    let Connection { name, port, .. } = &*connection;
-    println!("  {name:8} {answer:26} after a wait of {waited:>3} ms, over port {port}");
+    let Connection { name, number, .. } = &*connection;
+    println!("  {name:8} row {row}: {answer:12} waited {waited:>3} ms for connection {number}");
     Ok(())
 }
 
@@ -69,17 +74,15 @@ struct Connection {
     database: SocketAddr,
     name: String,
     stream: BufReader<TcpStream>,
-    port: u16,
+    number: u32,
     answer_is_due: bool,
 }
 
 impl Connection {
-    async fn open(database: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(database).await?;
-        let port = stream.local_addr()?.port();
-        let mut stream = BufReader::new(stream);
+    async fn open(database: SocketAddr, number: u32) -> io::Result<Self> {
+        let mut stream = BufReader::new(TcpStream::connect(database).await?);
         let name = read_line(&mut stream).await?;
-        Ok(Self { database, name, stream, port, answer_is_due: false })
+        Ok(Self { database, name, stream, number, answer_is_due: false })
     }
 
     async fn ask(&mut self, question: &str) -> io::Result<String> {
@@ -108,34 +111,48 @@ impl KeyedWorker<SocketAddr> for Connection {
     }
 }
 
-struct Connector;
+#[derive(Default)]
+struct Connector {
+    opened: AtomicU32,
+}
 
 #[async_trait::async_trait]
 impl KeyedWorkerFactory<SocketAddr, Connection> for Connector {
     async fn create(&self, database: SocketAddr) -> PoolResult<Connection> {
-        let opened = Connection::open(database).await;
+        let number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
+        let opened = Connection::open(database, number).await;
         opened.map_err(into_pool_err!("cannot connect to {database}"))
     }
 }
 
-/// Greets every client with `name` and answers each line after `delay`.
-async fn start_database(name: &'static str, delay: Duration) -> io::Result<SocketAddr> {
+/// Greets every client with `name`, and answers the number of a row with the row after `delay`.
+async fn start_database(
+    name: &'static str,
+    rows: &'static [&'static str],
+    delay: Duration,
+) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(BufReader::new(stream), name, delay));
+            tokio::spawn(serve(BufReader::new(stream), name, rows, delay));
         }
     });
     Ok(address)
 }
 
-async fn serve(mut client: BufReader<TcpStream>, name: &str, delay: Duration) -> io::Result<()> {
+async fn serve(
+    mut client: BufReader<TcpStream>,
+    name: &str,
+    rows: &[&str],
+    delay: Duration,
+) -> io::Result<()> {
     client.write_all(format!("{name}\n").as_bytes()).await?;
     loop {
-        let question = read_line(&mut client).await?;
+        let number: usize = read_line(&mut client).await?.parse().map_err(io::Error::other)?;
+        let row = number.checked_sub(1).and_then(|index| rows.get(index)).unwrap_or(&"no such row");
         sleep(delay).await;
-        client.write_all(format!("the {question}\n").as_bytes()).await?;
+        client.write_all(format!("{row}\n").as_bytes()).await?;
     }
 }
 

@@ -57,9 +57,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 async fn give_up_waiting(pool: &Pool) -> PoolResult<()> {
     let held = [pool.get_worker().await?, pool.get_worker().await?];
     let impatient = async {
-        report!("A asks, but will not wait longer than {MOMENT:?}");
+        report!("an impatient request asks, and will not wait longer than {MOMENT:?}");
         if timeout(MOMENT, pool.get_worker()).await.is_err() {
-            report!("A gives up");
+            report!("the impatient request gives up");
         }
     };
     let hold = async {
@@ -67,7 +67,7 @@ async fn give_up_waiting(pool: &Pool) -> PoolResult<()> {
         report!("both connections come back");
         drop(held);
     };
-    tokio::join!(biased; impatient, request("B", pool), hold);
+    tokio::join!(biased; impatient, request("the patient request", pool), hold);
     Ok(())
 }
 
@@ -80,7 +80,7 @@ async fn replace_closed_connection(pool: &Pool) -> PoolResult<()> {
     drop(connection);
     // With the other connection lent out, the next request needs a new one.
     let _held = pool.get_worker().await?;
-    request("C", pool).await;
+    request("the next request", pool).await;
     Ok(())
 }
 
@@ -103,16 +103,16 @@ async fn clear_under_load(pool: &Pool) -> PoolResult<()> {
             report!("connection {} comes back", connection.number);
         }
     };
-    // Polled in this order: D and E wait already when the clear begins.
+    // Polled in this order: two wait already when the clear begins.
     tokio::join!(
         biased;
-        request("D", pool),
-        request("E", pool),
+        request("the first waiting request", pool),
+        request("the second waiting request", pool),
         clear,
-        request("F", pool),
+        request("a request during the clear", pool),
         hold,
     );
-    request("G", pool).await;
+    request("a request after the clear", pool).await;
     Ok(())
 }
 

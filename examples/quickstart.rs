@@ -1,8 +1,8 @@
 //! Pushes a text file through a few pooled HTTP connections, then through one connection for each
 //! request, and prints both side by side.
 //!
-//! Every line is the body of a `POST /` to an echo server, and what comes back is compared with it
-//! byte for byte. The server is a hyper server in this process, unless `--server` names another.
+//! Every line is the body of a `POST /`, and what comes back must be the same, byte for byte. The
+//! server is a hyper server in this process, unless `--server` names another that answers so.
 //!
 //! ```text
 //! cargo run --release --example quickstart [-- [FILE] [--server HOST:PORT]]
@@ -11,6 +11,7 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -35,6 +36,7 @@ use tokio::time::timeout;
 
 const MAX_CONNECTIONS: u16 = 8;
 const POOLED_TASKS: usize = 200;
+const FEW_LINES: usize = 1000;
 const PATIENCE: Duration = Duration::from_secs(10);
 const USAGE: &str = "usage: quickstart [FILE] [--server HOST:PORT]";
 
@@ -81,115 +83,70 @@ async fn compare(server: Server, text: &Bytes) -> Result<(), Failure> {
     Ok(())
 }
 
-#[derive(Default)]
-struct Arguments {
-    file: Option<PathBuf>,
-    server: Option<String>,
-}
-
-impl Arguments {
-    /// `None` if the user asks for help.
-    fn parse(mut given: impl Iterator<Item = OsString>) -> Result<Option<Self>, Failure> {
-        let mut arguments = Self::default();
-        while let Some(argument) = given.next() {
-            match argument.to_str() {
-                Some("--help" | "-h") => return Ok(None),
-                Some("--server") => {
-                    let name = given.next().and_then(|name| name.into_string().ok());
-                    arguments.server = Some(name.ok_or(format!("--server of what?\n{USAGE}"))?);
-                }
-                Some(option) if option.starts_with('-') => {
-                    return Err(format!("there is no option {option}\n{USAGE}").into());
-                }
-                _ if arguments.file.is_some() => {
-                    return Err(format!("{argument:?} is one file too many\n{USAGE}").into());
-                }
-                _ => arguments.file = Some(argument.into()),
-            }
-        }
-        Ok(Some(arguments))
-    }
-}
-
-fn load(file: Option<PathBuf>) -> Result<Bytes, Failure> {
-    let (name, text) = match file {
-        None => ("the source of this example".to_owned(), include_bytes!("quickstart.rs").to_vec()),
-        Some(path) => {
-            let name = path.display().to_string();
-            let text =
-                std::fs::read(path).map_err(|error| format!("cannot read {name}: {error}"))?;
-            (name, text)
-        }
-    };
-    if text.is_empty() {
-        return Err(format!("{name} is empty: give a file with at least one line").into());
-    }
-    let lines = text.split_inclusive(|byte| *byte == b'\n').count();
-    println!("input   {name}\nlines   {lines}");
-    Ok(text.into())
-}
-
-#[derive(Clone, Copy)]
-struct Server {
-    address: SocketAddr,
-}
-
-impl Server {
-    async fn find(name: &str) -> Result<Self, Failure> {
-        let probe = async { Ok(TcpStream::connect(name).await?.peer_addr()?) };
-        let address = patiently(probe).await;
-        let address = address.map_err(|failure| no_echo(name, &*failure))?;
-        Ok(Self { address })
-    }
-
-    async fn start() -> Result<Self, Failure> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
-        tokio::spawn(serve(listener));
-        Ok(Self { address })
-    }
-
-    async fn connect(self) -> Result<Connection, Failure> {
-        patiently(Connection::open(self.address)).await
-    }
-}
-
-fn no_echo(server: impl Display, error: &(dyn Error + 'static)) -> Failure {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    let found: Vec<_> = causes.map(ToString::to_string).collect();
-    let found = found.join(": ");
-    format!(
-        "{server} was to echo the body of a POST / over HTTP/1.1, but: {found}\n\
-         Give the HOST:PORT of an echo server, or leave --server out to use the built-in one."
-    )
-    .into()
-}
-
-async fn patiently<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let outcome = timeout(PATIENCE, work).await;
-    outcome.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}").into()))
-}
-
-/// Echoes the body of every request.
-async fn serve(listener: TcpListener) {
-    while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(async move {
-            stream.set_nodelay(true)?;
-            let echo = service_fn(async |request: Request<Incoming>| {
-                Ok::<_, hyper::Error>(Response::new(request.into_body()))
-            });
-            let http = hyper::server::conn::http1::Builder::new();
-            http.serve_connection(TokioIo::new(stream), echo).await?;
-            Ok::<_, Failure>(())
-        });
-    }
-}
-
 /// The worker.
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
     server: SocketAddr,
     is_new: bool,
+}
+
+impl Worker for Connection {
+    fn is_work(&self) -> bool {
+        self.sender.is_ready()
+    }
+}
+
+/// What makes workers.
+#[derive(Clone, Copy)]
+struct Server {
+    address: SocketAddr,
+}
+
+#[async_trait::async_trait]
+impl WorkerFactory<Connection> for Server {
+    async fn create(&self) -> PoolResult<Connection> {
+        self.connect().await.map_err(|failure| pool_err!("{failure}"))
+    }
+}
+
+#[derive(Clone)]
+enum Way {
+    Pooled(WorkerPoolRef<Connection, Server>),
+    OneEach(Server),
+}
+
+impl Way {
+    /// Tells how long the line waited for a connection that others used, if it had to.
+    async fn send(&self, line: &Bytes) -> Result<Option<Duration>, Failure> {
+        match self {
+            Self::Pooled(pool) => {
+                let (mut connection, wait) = get_timed(pool).await?;
+                connection.echo(line).await?;
+                Ok(wait)
+            }
+            Self::OneEach(server) => {
+                server.connect().await?.echo(line).await?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Tells how long the wait was, if all connections were in use.
+async fn get_timed(
+    pool: &WorkerPoolRef<Connection, Server>,
+) -> Result<(WorkerGuard<Connection, Server>, Option<Duration>), Failure> {
+    let start = Instant::now();
+    let mut get = pin!(pool.get_worker());
+    let mut polls = 0;
+    let got = poll_fn(|context| {
+        polls += 1;
+        get.as_mut().poll(context)
+    });
+    let connection = got.await.map_err(|error| error.msg().to_owned())?;
+    // An idle connection is there at the first poll, and a new one was not used by others.
+    let has_waited = polls > 1 && !connection.is_new;
+    Ok((connection, has_waited.then(|| start.elapsed())))
 }
 
 impl Connection {
@@ -224,57 +181,6 @@ impl Connection {
         let _ = self.sender.ready().await;
         Ok((status, body.to_bytes()))
     }
-}
-
-impl Worker for Connection {
-    fn is_work(&self) -> bool {
-        self.sender.is_ready()
-    }
-}
-
-#[async_trait::async_trait]
-impl WorkerFactory<Connection> for Server {
-    async fn create(&self) -> PoolResult<Connection> {
-        self.connect().await.map_err(|failure| pool_err!("{failure}"))
-    }
-}
-
-#[derive(Clone)]
-enum Way {
-    Pooled(WorkerPoolRef<Connection, Server>),
-    OneEach(Server),
-}
-
-impl Way {
-    /// Tells how long the line waited for a connection that others used, if it had to.
-    async fn send(&self, line: &Bytes) -> Result<Option<Duration>, Failure> {
-        match self {
-            Self::Pooled(pool) => {
-                let (mut connection, wait) = get_timed(pool).await?;
-                connection.echo(line).await?;
-                Ok(wait)
-            }
-            Self::OneEach(server) => {
-                server.connect().await?.echo(line).await?;
-                Ok(None)
-            }
-        }
-    }
-}
-
-async fn get_timed(
-    pool: &WorkerPoolRef<Connection, Server>,
-) -> Result<(WorkerGuard<Connection, Server>, Option<Duration>), Failure> {
-    let start = Instant::now();
-    let mut get = pin!(pool.get_worker());
-    let (got, at_once) = tokio::select! {
-        biased;
-        got = &mut get => (got, true),
-        () = std::future::ready(()) => (get.await, false),
-    };
-    let connection = got.map_err(|error| error.msg().to_owned())?;
-    let wait = (!at_once && !connection.is_new).then(|| start.elapsed());
-    Ok((connection, wait))
 }
 
 struct Measurement {
@@ -332,18 +238,17 @@ fn print_side_by_side(pooled: &Measurement, one_each: &Measurement) {
     row("requests served", &|run| run.served.to_string());
     row("had to wait", &|run| run.waits.len().to_string());
     row("  median wait", &|run| run.wait_at(50));
-    row("  p95 wait", &|run| run.wait_at(95));
     row("  max wait", &|run| run.wait_at(100));
     row("total time", &|run| milliseconds(run.total));
 
     let ratio = one_each.total.as_secs_f64() / pooled.total.as_secs_f64();
+    let served = pooled.served;
     let [pooled, one_each] = [pooled, one_each].map(|run| milliseconds(run.total));
     println!("\npooled {pooled}, one each {one_each}, ratio {ratio:.1}");
-    if ratio < 1.0 {
-        println!(
-            "With few lines the start counts most. With many, the server may lack TCP_NODELAY, which\n\
-             delays answers on connections that are kept."
-        );
+    if ratio < 1.0 && served < FEW_LINES {
+        println!("With so few lines the start counts most.");
+    } else if ratio < 1.0 {
+        println!("The server may lack TCP_NODELAY, which delays answers on kept connections.");
     }
 }
 
@@ -356,4 +261,103 @@ impl Measurement {
 
 fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}
+
+impl Server {
+    async fn find(name: &str) -> Result<Self, Failure> {
+        let probe = async { Ok(TcpStream::connect(name).await?.peer_addr()?) };
+        let address = patiently(probe).await;
+        let address = address.map_err(|failure| no_echo(name, &*failure))?;
+        Ok(Self { address })
+    }
+
+    async fn start() -> Result<Self, Failure> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        tokio::spawn(serve(listener));
+        Ok(Self { address })
+    }
+
+    async fn connect(self) -> Result<Connection, Failure> {
+        patiently(Connection::open(self.address)).await
+    }
+}
+
+/// Echoes the body of every request.
+async fn serve(listener: TcpListener) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(async move {
+            stream.set_nodelay(true)?;
+            let echo = service_fn(async |request: Request<Incoming>| {
+                Ok::<_, hyper::Error>(Response::new(request.into_body()))
+            });
+            let http = hyper::server::conn::http1::Builder::new();
+            http.serve_connection(TokioIo::new(stream), echo).await?;
+            Ok::<_, Failure>(())
+        });
+    }
+}
+
+async fn patiently<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let outcome = timeout(PATIENCE, work).await;
+    outcome.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}").into()))
+}
+
+fn no_echo(server: impl Display, error: &(dyn Error + 'static)) -> Failure {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    let found: Vec<_> = causes.map(ToString::to_string).collect();
+    let found = found.join(": ");
+    format!(
+        "expected {server} to answer `POST /` with its body over HTTP/1.1, but: {found}\n\
+         Give the HOST:PORT of a server that does, or leave --server out to use the built-in one."
+    )
+    .into()
+}
+
+fn load(file: Option<PathBuf>) -> Result<Bytes, Failure> {
+    let (name, text) = match file {
+        None => ("the source of this example".to_owned(), include_bytes!("quickstart.rs").to_vec()),
+        Some(path) => {
+            let name = path.display().to_string();
+            let text =
+                std::fs::read(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+            (name, text)
+        }
+    };
+    if text.is_empty() {
+        return Err(format!("{name} is empty: give a file with at least one line").into());
+    }
+    let lines = text.split_inclusive(|byte| *byte == b'\n').count();
+    println!("input   {name}\nlines   {lines}");
+    Ok(text.into())
+}
+
+#[derive(Default)]
+struct Arguments {
+    file: Option<PathBuf>,
+    server: Option<String>,
+}
+
+impl Arguments {
+    /// `None` if the user asks for help.
+    fn parse(mut given: impl Iterator<Item = OsString>) -> Result<Option<Self>, Failure> {
+        let mut arguments = Self::default();
+        while let Some(argument) = given.next() {
+            match argument.to_str() {
+                Some("--help" | "-h") => return Ok(None),
+                Some("--server") => {
+                    let name = given.next().and_then(|name| name.into_string().ok());
+                    arguments.server = Some(name.ok_or(format!("--server of what?\n{USAGE}"))?);
+                }
+                Some(option) if option.starts_with('-') => {
+                    return Err(format!("there is no option {option}\n{USAGE}").into());
+                }
+                _ if arguments.file.is_some() => {
+                    return Err(format!("{argument:?} is one file too many\n{USAGE}").into());
+                }
+                _ => arguments.file = Some(argument.into()),
+            }
+        }
+        Ok(Some(arguments))
+    }
 }

@@ -14,10 +14,26 @@ use crate::{PoolOptions, PoolResult};
 /// hashed and compared.
 ///
 /// `Hash` is asked once for each call, outside the pool's lock. `Eq` is asked under the lock, where
-/// classes are looked up, and so is the `Clone` that [`is_valid`](ClassifiedWorker::is_valid) takes
-/// there: both must be quick and must not call the pool. If one panics, nothing has changed.
+/// classes are looked up. So are the `Clone` that [`is_valid`](ClassifiedWorker::is_valid) takes there
+/// and the destructor of that clone. All of these must be quick and must not call the pool. If one
+/// panics, nothing has changed.
 ///
 /// Prefer a type without a lifetime; see [`WorkerKey`](crate::WorkerKey).
+///
+/// # Example
+///
+/// ```
+/// #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// enum Size {
+///     Small,
+///     Large,
+/// }
+///
+/// fn is_classification<C: sfo_pool::WorkerClassification>(_: C) {}
+///
+/// is_classification(Size::Small);
+/// is_classification("large".to_owned());
+/// ```
 pub trait WorkerClassification: Send + 'static + Clone + Hash + Eq + PartialEq {}
 
 impl<T: Send + 'static + Clone + Hash + Eq + PartialEq> WorkerClassification for T {}
@@ -63,8 +79,10 @@ pub trait ClassifiedWorker<C: WorkerClassification>: Send + 'static {
     ///
     /// For other classes it is asked **under the pool's lock**: when it is returned and others wait, once
     /// for each class that waits, the oldest first; and when it is idle and a request finds none of its
-    /// own class. There it must be quick and must not call the pool. A panic there changes nothing in the
-    /// pool; in a guard's drop it counts as a worker that is not well, in a `get` it reaches the caller.
+    /// own class. There it must be quick and must not call the pool; the same goes for the `Clone` of `c`
+    /// that it takes and the destructor of that clone, which run there as well. A panic there changes
+    /// nothing in the pool; in a guard's drop it counts as a worker that is not well, in a `get` it reaches
+    /// the caller.
     fn is_valid(&self, c: C) -> bool;
     /// The class of the worker, under which it is counted. It is remembered when the worker is created; a
     /// worker that names another one later is destroyed when it is returned or about to be reused.
@@ -72,6 +90,45 @@ pub trait ClassifiedWorker<C: WorkerClassification>: Send + 'static {
 }
 
 /// Makes the workers of a [`ClassifiedWorkerPool`].
+///
+/// # Example
+///
+/// ```
+/// use std::process::Stdio;
+///
+/// use async_trait::async_trait;
+/// use sfo_pool::{ClassifiedWorker, ClassifiedWorkerFactory, PoolResult, into_pool_err};
+/// use tokio::process::{Child, Command};
+///
+/// /// A child process, whose class is the name of its program.
+/// struct Interpreter {
+///     program: String,
+///     child: Child,
+/// }
+///
+/// # impl ClassifiedWorker<String> for Interpreter {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn is_valid(&self, program: String) -> bool { self.program == program }
+/// #     fn classification(&self) -> String { self.program.clone() }
+/// # }
+/// #
+/// struct Interpreters;
+///
+/// #[async_trait]
+/// impl ClassifiedWorkerFactory<String, Interpreter> for Interpreters {
+///     async fn create(&self, program: Option<String>) -> PoolResult<Interpreter> {
+///         // Whoever takes any gets a shell.
+///         let program = program.unwrap_or_else(|| "sh".to_owned());
+///         let child = Command::new(&program)
+///             .stdin(Stdio::piped())
+///             .stdout(Stdio::piped())
+///             .kill_on_drop(true)
+///             .spawn()
+///             .map_err(into_pool_err!("start {program}"))?;
+///         Ok(Interpreter { program, child })
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C>>:
     Send + Sync + 'static
@@ -79,7 +136,15 @@ pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C
     /// Makes a worker whose [`classification`](ClassifiedWorker::classification) is `c` and that is valid
     /// for it; for `None`, one of a class of its choice, that is valid for that.
     ///
-    /// For the rest see [`WorkerFactory::create`](crate::WorkerFactory::create).
+    /// Runs in the task of the caller who got the slot, outside every lock. If that caller is cancelled,
+    /// this future is dropped with it.
+    ///
+    /// # Errors
+    ///
+    /// An error reaches the caller that this worker was made for as it is, and nobody else: the slot goes
+    /// to the next one in the line, which makes a try of its own. A panic does the same. A worker of
+    /// another class, or one that denies it, is destroyed, and its caller gets
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     async fn create(&self, c: Option<C>) -> PoolResult<W>;
 }
 
@@ -113,7 +178,8 @@ impl ClassifiedWorkerPoolConfig {
     /// nothing is idle that could make way, creates one all the same. So the excess is at most one for each
     /// class that was missing, and it falls back as workers are returned.
     ///
-    /// Default: `None`, no limit. With `Some(0)` every `get` returns
+    /// Default: `None`, no limit, for only you know for how many there is room; without one no worker has
+    /// to make way. With `Some(0)` every `get` returns
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     #[must_use]
     pub fn with_max_count(mut self, max_count: Option<u16>) -> Self {
@@ -137,7 +203,8 @@ impl ClassifiedWorkerPoolConfig {
     /// How many workers of each class there may be at a time, whatever the target says. A request for a
     /// class at its limit waits for a worker that is valid for it.
     ///
-    /// Default: `None`, no limit apart from the target. With `Some(0)` every `get` returns
+    /// Default: `None`, no limit apart from the target, under which the classes share what there is as
+    /// they are asked for. With `Some(0)` every `get` returns
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     #[must_use]
     pub fn with_max_count_per_classification(mut self, max_count: Option<u16>) -> Self {
@@ -151,6 +218,43 @@ impl ClassifiedWorkerPoolConfig {
 /// The worker goes to the oldest request that it is valid for. If it fits nobody, but a request for
 /// another class could be served in its slot, it is destroyed, and that request creates. For the rest
 /// see [`WorkerGuard`](crate::WorkerGuard).
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{
+/// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerGuard, ClassifiedWorkerPool,
+/// #     ClassifiedWorkerPoolConfig, PoolResult,
+/// # };
+/// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// # enum Language { Shell, Python }
+/// # struct Interpreter(Language);
+/// # impl ClassifiedWorker<Language> for Interpreter {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+/// #     fn classification(&self) -> Language { self.0 }
+/// # }
+/// # struct Interpreters;
+/// # #[async_trait::async_trait]
+/// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+/// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+/// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// fn name(interpreter: &ClassifiedWorkerGuard<Language, Interpreter, Interpreters>) -> String {
+///     format!("{:?}", interpreter.0)
+/// }
+///
+/// let pool = ClassifiedWorkerPool::new(Interpreters, ClassifiedWorkerPoolConfig::default());
+/// {
+///     let python = pool.get_classified_worker(Language::Python).await?;
+///     assert_eq!(name(&python), "Python");
+/// } // here it goes back
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a guard that is dropped at once gives its worker back at once"]
 pub struct ClassifiedWorkerGuard<
     C: WorkerClassification,
@@ -176,6 +280,10 @@ impl_guard!(
 /// 4. a new one, in the slot of the least recently used idle worker, which is destroyed first;
 /// 5. a new one above the target, if its class has nothing at all;
 /// 6. whatever is returned or freed, in its place in the line.
+///
+/// At most 20 workers are created at a time, unless
+/// [`PoolOptions`](PoolOptions::with_max_concurrent_creation_count) say otherwise; a request that only
+/// this stops waits in the line as well.
 ///
 /// A request for any class takes any idle worker, creates in a free slot, or waits.
 ///
@@ -225,7 +333,49 @@ pub struct ClassifiedWorkerPool<
     handle: Handle<Classified<C, W, F>>,
 }
 
-/// A shared [`ClassifiedWorkerPool`], as its constructors return it.
+/// A shared [`ClassifiedWorkerPool`], as its constructors return it: clone it into your tasks.
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{
+/// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool,
+/// #     ClassifiedWorkerPoolConfig, ClassifiedWorkerPoolRef, PoolResult,
+/// # };
+/// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// # enum Language { Shell, Python }
+/// # struct Interpreter(Language);
+/// # impl ClassifiedWorker<Language> for Interpreter {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+/// #     fn classification(&self) -> Language { self.0 }
+/// # }
+/// # struct Interpreters;
+/// # #[async_trait::async_trait]
+/// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+/// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+/// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+/// #     }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// struct Service {
+///     interpreters: ClassifiedWorkerPoolRef<Language, Interpreter, Interpreters>,
+/// }
+///
+/// let pool = ClassifiedWorkerPool::new(Interpreters, ClassifiedWorkerPoolConfig::default());
+/// let service = Service { interpreters: pool };
+/// let interpreters = service.interpreters.clone();
+/// tokio::spawn(async move {
+///     let python = interpreters.get_classified_worker(Language::Python).await?;
+///     // … use it …
+///     PoolResult::Ok(())
+/// })
+/// .await
+/// .expect("the task does not panic")?;
+/// # Ok(())
+/// # }
+/// ```
 pub type ClassifiedWorkerPoolRef<C, W, F> = Arc<ClassifiedWorkerPool<C, W, F>>;
 
 impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>>
@@ -233,7 +383,33 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
 {
     /// A pool with the limits of `config`. Nothing is created or reserved yet.
     ///
-    /// A limit of 0 is reported by the first request.
+    /// A limit of 0 is reported by every request.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool,
+    /// #     ClassifiedWorkerPoolConfig, PoolResult,
+    /// # };
+    /// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    /// # enum Language { Shell, Python }
+    /// # struct Interpreter(Language);
+    /// # impl ClassifiedWorker<Language> for Interpreter {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+    /// #     fn classification(&self) -> Language { self.0 }
+    /// # }
+    /// # struct Interpreters;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+    /// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+    /// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+    /// #     }
+    /// # }
+    /// let config = ClassifiedWorkerPoolConfig::default().with_max_count(Some(8));
+    /// let pool = ClassifiedWorkerPool::new(Interpreters, config);
+    /// ```
     pub fn new(factory: F, config: ClassifiedWorkerPoolConfig) -> ClassifiedWorkerPoolRef<C, W, F> {
         Self::new_with_options(factory, config, PoolOptions::default())
     }
@@ -242,7 +418,33 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     ///
     /// # Example
     ///
-    /// See [`PoolOptions`].
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool,
+    /// #     ClassifiedWorkerPoolConfig, PoolOptions, PoolResult,
+    /// # };
+    /// # #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    /// # enum Language { Shell, Python }
+    /// # struct Interpreter(Language);
+    /// # impl ClassifiedWorker<Language> for Interpreter {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, language: Language) -> bool { self.0 == language }
+    /// #     fn classification(&self) -> Language { self.0 }
+    /// # }
+    /// # struct Interpreters;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<Language, Interpreter> for Interpreters {
+    /// #     async fn create(&self, language: Option<Language>) -> PoolResult<Interpreter> {
+    /// #         Ok(Interpreter(language.unwrap_or(Language::Shell)))
+    /// #     }
+    /// # }
+    /// // Up to 100 interpreters, of which only 4 start at a time.
+    /// let pool = ClassifiedWorkerPool::new_with_options(
+    ///     Interpreters,
+    ///     ClassifiedWorkerPoolConfig::default().with_max_count(Some(100)),
+    ///     PoolOptions::default().with_max_concurrent_creation_count(Some(4)),
+    /// );
+    /// ```
     pub fn new_with_options(
         factory: F,
         config: ClassifiedWorkerPoolConfig,
@@ -276,6 +478,9 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// As for [`WorkerPool::get_worker`](crate::WorkerPool::get_worker), and
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker is not valid
     /// for its own class. That worker is destroyed.
+    ///
+    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
+    /// waits for a second one can wait for ever, if all the others do the same.
     ///
     /// # Cancel safety
     ///
@@ -327,6 +532,9 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// As for [`WorkerPool::get_worker`](crate::WorkerPool::get_worker), and
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker has another
     /// class, or is not valid for it. That worker is destroyed.
+    ///
+    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
+    /// waits for a second one can wait for ever, if all the others do the same.
     ///
     /// # Cancel safety
     ///
@@ -417,7 +625,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         self.handle.cleanup_idle()
     }
 
-    /// Destroys every worker of before this call, and returns when the last of them is gone.
+    /// Destroys every worker from before this call, and returns when the last of them is gone.
     ///
     /// - Idle workers go at once.
     /// - Requests that wait get [`Cleared`](crate::PoolErrorCode::Cleared), and so does one whose
@@ -432,8 +640,8 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// # Cancel safety
     ///
     /// If the future is dropped before it has ended, and no other clear is under way, the pool opens
-    /// again at once. The workers of before are still destroyed as they come back, and are never handed
-    /// out again; until then they count.
+    /// again at once. Workers from before the call are still destroyed as they come back, and are never
+    /// handed out again; until then they count.
     ///
     /// # Deadlock
     ///

@@ -3,6 +3,22 @@ use crate::scheduler::Refusal;
 /// What went wrong, for a program to branch on; the message of the [`PoolError`] is for people.
 ///
 /// New codes come with new options, so a `match` needs a wildcard arm.
+///
+/// # Example
+///
+/// ```
+/// use sfo_pool::PoolErrorCode;
+///
+/// fn may_repeat(code: PoolErrorCode) -> bool {
+///     match code {
+///         PoolErrorCode::Clearing | PoolErrorCode::Cleared => true,
+///         _ => false,
+///     }
+/// }
+///
+/// assert!(may_repeat(PoolErrorCode::Cleared));
+/// assert!(!may_repeat(PoolErrorCode::default()));
+/// ```
 #[derive(Debug, Copy, Clone, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum PoolErrorCode {
@@ -22,31 +38,69 @@ pub enum PoolErrorCode {
 /// The error of every pool: a [`PoolErrorCode`], a message, and maybe a source.
 ///
 /// It prints as a log wants it, with its code and place. For people take its `msg()` and the chain
-/// of its `source()`.
+/// of its `source()`, which is a method of [`std::error::Error`].
+///
+/// # Example
+///
+/// ```
+/// use std::error::Error;
+/// use std::io;
+///
+/// use sfo_pool::{PoolError, PoolErrorCode, into_pool_err};
+///
+/// let refused: Result<(), _> = Err(io::Error::other("refused"));
+/// let error: PoolError = refused.map_err(into_pool_err!("cannot connect")).unwrap_err();
+///
+/// assert_eq!(error.code(), PoolErrorCode::Failed);
+/// assert_eq!(error.msg(), "cannot connect");
+/// assert_eq!(error.source().unwrap().to_string(), "refused");
+/// ```
 pub type PoolError = sfo_result::Error<PoolErrorCode>;
 
 /// The result of whatever a pool or a factory does.
+///
+/// # Example
+///
+/// ```
+/// use sfo_pool::{PoolResult, into_pool_err, pool_err};
+///
+/// fn port(text: &str) -> PoolResult<u16> {
+///     let port = text.parse().map_err(into_pool_err!("{text:?} is not a port"))?;
+///     if port == 0 {
+///         return Err(pool_err!("port 0 cannot be connected to"));
+///     }
+///     Ok(port)
+/// }
+///
+/// assert_eq!(port("80").unwrap(), 80);
+/// assert!(port("http").is_err());
+/// ```
 pub type PoolResult<T> = sfo_result::Result<T, PoolErrorCode>;
 
 pub(crate) fn invalid_config(why: &str) -> PoolError {
     PoolError::new(PoolErrorCode::InvalidConfig, why.to_owned())
 }
 
+/// Not a `From`, which the compiler would show to users, with a type that is none of theirs.
+pub(crate) fn refused(refusal: Refusal) -> PoolError {
+    match refusal {
+        Refusal::Clearing { left } => {
+            let why = format!(
+                "pool is clearing: {left} of its workers and creations have yet to end; \
+                 repeat the request when clear_all_worker() has returned"
+            );
+            PoolError::new(PoolErrorCode::Clearing, why)
+        }
+        Refusal::Cleared => {
+            let why = "pool cleared: clear_all_worker() was called while the request was under way; \
+                       repeat it";
+            PoolError::new(PoolErrorCode::Cleared, why.to_owned())
+        }
+    }
+}
+
 impl From<Refusal> for PoolError {
     fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Clearing { left } => {
-                let why = format!(
-                    "pool is clearing: {left} of its workers and creations have yet to end; \
-                     repeat the request when clear_all_worker() has returned"
-                );
-                Self::new(PoolErrorCode::Clearing, why)
-            }
-            Refusal::Cleared => {
-                let why = "pool cleared: clear_all_worker() was called while the request was under \
-                           way; repeat it";
-                Self::new(PoolErrorCode::Cleared, why.to_owned())
-            }
-        }
+        refused(refusal)
     }
 }

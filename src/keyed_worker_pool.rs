@@ -19,6 +19,22 @@ use crate::{PoolOptions, PoolResult};
 /// Prefer a type without a lifetime, such as an enum, a `String` or an `Arc<str>`: with `&'static str`
 /// the compiler does not see that a spawned future which holds the pool or a guard is `Send` (it
 /// says that an implementation of `KeyedWorker` is not general enough).
+///
+/// # Example
+///
+/// ```
+/// /// A key of two parts, which is cheap to clone.
+/// #[derive(Clone, PartialEq, Eq, Hash)]
+/// struct Database {
+///     host: std::sync::Arc<str>,
+///     number: u8,
+/// }
+///
+/// fn is_key<K: sfo_pool::WorkerKey>(_: K) {}
+///
+/// is_key(Database { host: "east".into(), number: 1 });
+/// is_key("east".to_owned());
+/// ```
 pub trait WorkerKey: Send + 'static + Clone + Hash + Eq + PartialEq {}
 
 impl<T: Send + 'static + Clone + Hash + Eq + PartialEq> WorkerKey for T {}
@@ -66,11 +82,52 @@ pub trait KeyedWorker<K: WorkerKey>: Send + 'static {
 }
 
 /// Makes the workers of a [`KeyedWorkerPool`].
+///
+/// # Example
+///
+/// ```
+/// use async_trait::async_trait;
+/// use sfo_pool::{KeyedWorker, KeyedWorkerFactory, PoolResult, into_pool_err};
+/// use tokio::net::TcpStream;
+///
+/// struct Connection {
+///     host: String,
+///     stream: TcpStream,
+/// }
+///
+/// # impl KeyedWorker<String> for Connection {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn supports(&self, host: String) -> bool { self.host == host }
+/// #     fn primary_key(&self) -> String { self.host.clone() }
+/// # }
+/// #
+/// struct Hosts {
+///     port: u16,
+/// }
+///
+/// #[async_trait]
+/// impl KeyedWorkerFactory<String, Connection> for Hosts {
+///     async fn create(&self, host: String) -> PoolResult<Connection> {
+///         let stream = TcpStream::connect((&*host, self.port))
+///             .await
+///             .map_err(into_pool_err!("connect to {host}"))?;
+///         Ok(Connection { host, stream })
+///     }
+/// }
+/// ```
 #[async_trait::async_trait]
 pub trait KeyedWorkerFactory<K: WorkerKey, W: KeyedWorker<K>>: Send + Sync + 'static {
     /// Makes a worker whose [`primary_key`](KeyedWorker::primary_key) is `key` and that supports it.
     ///
-    /// For the rest see [`WorkerFactory::create`](crate::WorkerFactory::create).
+    /// Runs in the task of the caller who got the slot, outside every lock. If that caller is cancelled,
+    /// this future is dropped with it.
+    ///
+    /// # Errors
+    ///
+    /// An error reaches the caller that this worker was made for as it is, and nobody else: the slot goes
+    /// to the next one in the line, which makes a try of its own. A panic does the same. A worker of
+    /// another key, or one that denies it, is destroyed, and its caller gets
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     async fn create(&self, key: K) -> PoolResult<W>;
 }
 
@@ -99,9 +156,9 @@ impl KeyedWorkerPoolConfig {
     ///
     /// Default: `None`, never, for the pool can't know how long the other side keeps a session. An
     /// expired worker is never handed out; it is destroyed by the next request that looks into its
-    /// key's bucket, or by [`cleanup_idle_worker`](KeyedWorkerPool::cleanup_idle_worker). `Duration::MAX` never comes,
-    /// `Duration::ZERO` at once. The clock is tokio's, so paused time works; it is read only if this is
-    /// set.
+    /// key's bucket, or by [`cleanup_idle_worker`](KeyedWorkerPool::cleanup_idle_worker): call that now and
+    /// then, for some keys may never be asked for again. `Duration::MAX` never comes, `Duration::ZERO` at
+    /// once. The clock is tokio's, so paused time works; it is read only if this is set.
     #[must_use]
     pub fn with_idle_timeout(mut self, idle_timeout: Option<Duration>) -> Self {
         self.idle_timeout = idle_timeout;
@@ -122,8 +179,9 @@ impl KeyedWorkerPoolConfig {
     /// How many workers of each key may be idle at a time. When one more is returned, the least recently
     /// used of the key goes.
     ///
-    /// Default: `None`, no limit apart from that on all workers of the key. `Some(0)` keeps none: each
-    /// worker is destroyed when it is returned, unless somebody waits for it.
+    /// Default: `None`, no limit apart from that on all workers of the key, for a pool is there to keep
+    /// what was costly to make. `Some(0)` keeps none: each worker is destroyed when it is returned, unless
+    /// somebody waits for it.
     #[must_use]
     pub fn with_max_idle_count_per_key(mut self, max_idle_count: Option<u16>) -> Self {
         self.max_idle_count_per_key = max_idle_count;
@@ -134,6 +192,36 @@ impl KeyedWorkerPoolConfig {
 /// A borrowed worker, which it derefs to. Dropping it gives the worker back to the bucket of its key.
 ///
 /// For the rest see [`WorkerGuard`](crate::WorkerGuard).
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult};
+/// # struct Connection(String);
+/// # impl KeyedWorker<String> for Connection {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn supports(&self, host: String) -> bool { self.0 == host }
+/// #     fn primary_key(&self) -> String { self.0.clone() }
+/// # }
+/// # struct Hosts;
+/// # #[async_trait::async_trait]
+/// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+/// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// fn greeting(connection: &KeyedWorkerGuard<String, Connection, Hosts>) -> String {
+///     format!("hello, {}", connection.0)
+/// }
+///
+/// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+/// {
+///     let connection = pool.get_worker("east".to_owned()).await?;
+///     assert_eq!(greeting(&connection), "hello, east");
+/// } // here it goes back
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a guard that is dropped at once gives its worker back at once"]
 pub struct KeyedWorkerGuard<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> {
     loan: Loan<Keyed<K, W, F>>,
@@ -183,13 +271,67 @@ pub struct KeyedWorkerPool<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactor
     handle: Handle<Keyed<K, W, F>>,
 }
 
-/// A shared [`KeyedWorkerPool`], as its constructors return it.
+/// A shared [`KeyedWorkerPool`], as its constructors return it: clone it into your tasks.
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, KeyedWorkerPoolRef, PoolResult};
+/// # struct Connection(String);
+/// # impl KeyedWorker<String> for Connection {
+/// #     fn is_work(&self) -> bool { true }
+/// #     fn supports(&self, host: String) -> bool { self.0 == host }
+/// #     fn primary_key(&self) -> String { self.0.clone() }
+/// # }
+/// # struct Hosts;
+/// # #[async_trait::async_trait]
+/// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+/// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// struct Service {
+///     connections: KeyedWorkerPoolRef<String, Connection, Hosts>,
+/// }
+///
+/// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+/// let service = Service { connections: pool };
+/// let connections = service.connections.clone();
+/// tokio::spawn(async move {
+///     let connection = connections.get_worker("east".to_owned()).await?;
+///     // … use it …
+///     PoolResult::Ok(())
+/// })
+/// .await
+/// .expect("the task does not panic")?;
+/// # Ok(())
+/// # }
+/// ```
 pub type KeyedWorkerPoolRef<K, W, F> = Arc<KeyedWorkerPool<K, W, F>>;
 
 impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPool<K, W, F> {
     /// A pool with the limits of `config`. Nothing is created or reserved yet.
     ///
     /// A limit of 0 is reported by [`get_worker`](Self::get_worker).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult};
+    /// # struct Connection(String);
+    /// # impl KeyedWorker<String> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: String) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> String { self.0.clone() }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+    /// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// let config = KeyedWorkerPoolConfig::default().with_max_count_per_key(Some(4));
+    /// let pool = KeyedWorkerPool::new(Hosts, config);
+    /// ```
     pub fn new(factory: F, config: KeyedWorkerPoolConfig) -> KeyedWorkerPoolRef<K, W, F> {
         Self::new_with_options(factory, config, PoolOptions::default())
     }
@@ -198,7 +340,26 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     ///
     /// # Example
     ///
-    /// See [`PoolOptions`].
+    /// ```
+    /// # use sfo_pool::{KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolOptions, PoolResult};
+    /// # struct Connection(String);
+    /// # impl KeyedWorker<String> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: String) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> String { self.0.clone() }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<String, Connection> for Hosts {
+    /// #     async fn create(&self, host: String) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// // Up to 100 connections for each key, but only 4 handshakes at a time.
+    /// let pool = KeyedWorkerPool::new_with_options(
+    ///     Hosts,
+    ///     KeyedWorkerPoolConfig::default().with_max_count_per_key(Some(100)),
+    ///     PoolOptions::default().with_max_concurrent_creation_count(Some(4)),
+    /// );
+    /// ```
     pub fn new_with_options(
         factory: F,
         config: KeyedWorkerPoolConfig,
@@ -225,6 +386,9 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     /// As for [`WorkerPool::get_worker`](crate::WorkerPool::get_worker), and
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker has another
     /// primary key than `key`, or does not support it. That worker is destroyed.
+    ///
+    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
+    /// waits for a second one can wait for ever, if all the others do the same.
     ///
     /// # Cancel safety
     ///
@@ -264,8 +428,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
 
     /// Destroys the idle workers of all keys that have expired, and returns how many there were.
     ///
-    /// The pool has no task of its own: expired workers are never handed out, but without a request
-    /// they stay until somebody calls this. Without an idle timeout it returns 0.
+    /// The pool has no task of its own: expired workers are never handed out, but without a request for
+    /// their key they stay until somebody calls this. Without an idle timeout it returns 0.
     ///
     /// # Panics
     ///
@@ -301,7 +465,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         self.handle.cleanup_idle()
     }
 
-    /// Destroys every worker, of every key, of before this call, and returns when the last of them is gone.
+    /// Destroys every worker of every key from before this call, and returns when the last of them is
+    /// gone.
     ///
     /// - Idle workers go at once.
     /// - Requests that wait get [`Cleared`](crate::PoolErrorCode::Cleared), and so does one whose
@@ -316,8 +481,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     /// # Cancel safety
     ///
     /// If the future is dropped before it has ended, and no other clear is under way, the pool opens
-    /// again at once. The workers of before are still destroyed as they come back, and are never handed
-    /// out again; until then they count.
+    /// again at once. Workers from before the call are still destroyed as they come back, and are never
+    /// handed out again; until then they count.
     ///
     /// # Deadlock
     ///

@@ -14,7 +14,73 @@ mod scheduler;
 mod shell;
 mod worker_pool;
 
+/// Makes a [`PoolError`], which remembers the place of the call.
+///
+/// | form | code | message |
+/// |---|---|---|
+/// | `pool_err!("{host} is down")` | [`Failed`](PoolErrorCode::Failed) | as `format!` makes it |
+/// | `pool_err!(code, "{host} is down")` | `code` | as `format!` makes it |
+/// | `pool_err!(code)` | `code` | empty |
+///
+/// The first argument must be a literal, which is the format, or the path of a code, such as
+/// `PoolErrorCode::Failed`. For a `String` write `pool_err!("{message}")`. Where nothing else says so,
+/// annotate the type: `let error: PoolError = ...`.
+///
+/// # Example
+///
+/// ```
+/// use sfo_pool::{PoolError, PoolErrorCode, PoolResult, pool_err};
+///
+/// fn connect(host: &str) -> PoolResult<()> {
+///     Err(pool_err!("{host} is down"))
+/// }
+///
+/// let error = connect("east").unwrap_err();
+/// assert_eq!(error.code(), PoolErrorCode::Failed);
+/// assert_eq!(error.msg(), "east is down");
+///
+/// let message = String::from("there is no such host");
+/// let error: PoolError = pool_err!(PoolErrorCode::InvalidConfig, "{message}");
+/// assert_eq!(error.code(), PoolErrorCode::InvalidConfig);
+/// assert_eq!(error.msg(), message);
+/// ```
 pub use sfo_result::err as pool_err;
+
+/// Makes a closure for `map_err`: it turns an error into a [`PoolError`] with that error as its source.
+///
+/// | form | code | message |
+/// |---|---|---|
+/// | `into_pool_err!("{host} is down")` | [`Failed`](PoolErrorCode::Failed) | as `format!` makes it |
+/// | `into_pool_err!(code, "{host} is down")` | `code` | as `format!` makes it |
+/// | `into_pool_err!(code)` | `code` | empty |
+///
+/// The first argument must be a literal, which is the format, or the path of a code, such as
+/// `PoolErrorCode::Failed`. For a `String` write `into_pool_err!("{message}")`. Where nothing else says
+/// so, annotate the type of the result.
+///
+/// The error must be [`std::error::Error`]` + Send + Sync + 'static`. A `Box<dyn Error>` is not one:
+/// use `.map_err(|error| pool_err!("{error}"))` for it.
+///
+/// # Example
+///
+/// ```
+/// use std::error::Error;
+///
+/// use sfo_pool::{PoolErrorCode, PoolResult, into_pool_err, pool_err};
+///
+/// fn port(text: &str) -> PoolResult<u16> {
+///     text.parse().map_err(into_pool_err!(PoolErrorCode::InvalidConfig, "{text:?} is not a port"))
+/// }
+///
+/// let error = port("http").unwrap_err();
+/// assert_eq!(error.code(), PoolErrorCode::InvalidConfig);
+/// assert_eq!(error.msg(), "\"http\" is not a port");
+/// assert!(error.source().unwrap().is::<std::num::ParseIntError>());
+///
+/// let boxed: Result<(), Box<dyn Error>> = Err("refused".into());
+/// let result: PoolResult<()> = boxed.map_err(|error| pool_err!("{error}"));
+/// assert_eq!(result.unwrap_err().msg(), "refused");
+/// ```
 pub use sfo_result::into_err as into_pool_err;
 
 pub use self::classified_worker_pool::{

@@ -33,7 +33,10 @@ pub trait Worker: Send + 'static {
     /// Asked when an idle worker is about to be reused and when a guard is dropped, but not of a new
     /// worker. One that says `false` is destroyed, and its slot is free for another. The call should be
     /// quick, for it happens in the task that gets or drops the guard; no lock of the pool's is held, so
-    /// it may block or call the pool without harm to others.
+    /// the pool does not mind if it blocks (your runtime may) or calls the pool.
+    ///
+    /// A caller that is cancelled, or that fails half-way, still gives its worker back: let the worker
+    /// note that it is busy, and say `false` then.
     ///
     /// A panic here in a guard's drop counts as `false` and ends there; in a `get` it reaches the caller
     /// of that `get`, and the worker is destroyed.
@@ -45,6 +48,8 @@ pub trait Worker: Send + 'static {
 /// # Example
 ///
 /// ```
+/// use std::io::ErrorKind;
+///
 /// use async_trait::async_trait;
 /// use sfo_pool::{PoolErrorCode, PoolResult, Worker, WorkerFactory, into_pool_err};
 /// use tokio::net::TcpStream;
@@ -52,8 +57,10 @@ pub trait Worker: Send + 'static {
 /// struct Connection(TcpStream);
 ///
 /// impl Worker for Connection {
+///     /// Whether it is open, and nothing has come that nobody asked for.
 ///     fn is_work(&self) -> bool {
-///         self.0.peer_addr().is_ok()
+///         let read = self.0.try_read(&mut [0]);
+///         read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 ///     }
 /// }
 ///
@@ -119,8 +126,9 @@ impl WorkerPoolConfig {
 
     /// How many workers may be idle at a time. When one more is returned, the least recently used goes.
     ///
-    /// Default: `None`, no limit apart from that on all workers. `Some(0)` keeps none: each worker is
-    /// destroyed when it is returned, unless somebody waits for it.
+    /// Default: `None`, no limit apart from that on all workers, for a pool is there to keep what was
+    /// costly to make. `Some(0)` keeps none: each worker is destroyed when it is returned, unless somebody
+    /// waits for it.
     #[must_use]
     pub fn with_max_idle_count(mut self, max_idle_count: Option<u16>) -> Self {
         self.max_idle_count = max_idle_count;
@@ -222,14 +230,59 @@ pub struct WorkerPool<W: Worker, F: WorkerFactory<W>> {
     handle: Handle<Plain<W, F>>,
 }
 
-/// A shared [`WorkerPool`], as its constructors return it.
+/// A shared [`WorkerPool`], as its constructors return it: clone it into your tasks.
+///
+/// # Example
+///
+/// ```
+/// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolRef};
+/// # struct Connection;
+/// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+/// # struct Server;
+/// # #[async_trait::async_trait]
+/// # impl WorkerFactory<Connection> for Server {
+/// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> PoolResult<()> {
+/// struct Service {
+///     connections: WorkerPoolRef<Connection, Server>,
+/// }
+///
+/// let service = Service { connections: WorkerPool::new(8, Server) };
+/// let connections = service.connections.clone();
+/// tokio::spawn(async move {
+///     let connection = connections.get_worker().await?;
+///     // … use it …
+///     PoolResult::Ok(())
+/// })
+/// .await
+/// .expect("the task does not panic")?;
+/// # Ok(())
+/// # }
+/// ```
 pub type WorkerPoolRef<W, F> = Arc<WorkerPool<W, F>>;
 
 impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// A pool of at most `max_count` workers, without any other limit.
     ///
     /// Nothing is created or reserved yet. A `max_count` of 0 is reported by
-    /// [`get_worker`](Self::get_worker).
+    /// [`get_worker`](Self::get_worker), which names `None` as the way to have no limit (with
+    /// [`new_with_config`](Self::new_with_config)).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// let pool = WorkerPool::new(8, Server);
+    /// ```
     pub fn new(max_count: u16, factory: F) -> WorkerPoolRef<W, F> {
         let config = WorkerPoolConfig::default().with_max_count(Some(max_count));
         Self::new_with_config(factory, config)
@@ -362,7 +415,7 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
         self.handle.cleanup_idle()
     }
 
-    /// Destroys every worker of before this call, and returns when the last of them is gone.
+    /// Destroys every worker from before this call, and returns when the last of them is gone.
     ///
     /// - Idle workers go at once.
     /// - Requests that wait get [`Cleared`](crate::PoolErrorCode::Cleared), and so does one whose
@@ -377,8 +430,8 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # Cancel safety
     ///
     /// If the future is dropped before it has ended, and no other clear is under way, the pool opens
-    /// again at once. The workers of before are still destroyed as they come back, and are never handed
-    /// out again; until then they count.
+    /// again at once. Workers from before the call are still destroyed as they come back, and are never
+    /// handed out again; until then they count.
     ///
     /// # Deadlock
     ///

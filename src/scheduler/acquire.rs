@@ -40,8 +40,8 @@ pub(crate) struct Entry<'a, K, B> {
     pub(crate) wish: Wish<'a, K>,
     /// Its place, if it has one already.
     pub(crate) ticket: Option<Ticket>,
-    /// The slot, empty by now, of a worker that was given to this request in vain.
-    pub(crate) held: &'a mut Option<Slot>,
+    /// The slots, empty by now, of workers that were given to this request in vain.
+    pub(crate) held: &'a mut Vec<Slot>,
     /// Rings when there is something to collect.
     pub(crate) bell: &'a mut Option<B>,
     /// The key of the bucket, should it be new.
@@ -126,7 +126,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
-        if entry.held.as_ref().is_some_and(|slot| slot.generation != self.generation) {
+        if entry.held.iter().any(|slot| slot.generation != self.generation) {
             return Err(Refusal::Cleared);
         }
         self.check_open()?;
@@ -135,8 +135,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let found = self.find_idle(entry.wish, now, serves);
 
         let ticket = entry.ticket.unwrap_or_else(|| self.next_ticket());
-        let left = entry.held.take().and_then(|slot| self.close_slot(slot));
-        // Where buckets are apart, the slot held was one of the bucket asked for.
+        let left = entry.held.drain(..).filter_map(|slot| self.close_slot(slot));
+        let left: Vec<_> = left.collect();
+        // Where buckets are apart, the slots held were of the bucket asked for.
         let (entered, scope) = match found {
             Some(found) => {
                 let lent = self.lend_found(found, ticket, now, effects);
@@ -151,7 +152,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             }
         };
         self.settle(scope, effects);
-        if let Some(bucket) = left {
+        for bucket in left {
             self.sweep(bucket, effects);
         }
         Ok(entered)
@@ -207,9 +208,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     #[inline]
     fn preferred(&self, wish: Wish<'_, K>) -> Option<BucketId> {
         match wish {
-            Wish::Any | Wish::AnyOnceRoom { .. } => {
-                self.recency.as_ref()?.last_key_value().map(|(_, &bucket)| bucket)
-            }
+            Wish::Any | Wish::AnyOnceRoom { .. } => self.recency.as_ref()?.newest(),
             Wish::Sole | Wish::Of { .. } => self.home(wish),
         }
     }
@@ -268,7 +267,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         else {
             return None;
         };
-        for (&order, &bucket) in recency.iter().rev() {
+        for (order, bucket) in recency.newest_first() {
             let idle = &self.buckets[bucket].idle;
             let index = idle.partition_point(|idle| idle.order < order);
             // Those that are older still have expired as well.

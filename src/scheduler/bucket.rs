@@ -41,6 +41,8 @@ pub(super) struct Idle<V> {
     pub(super) since: u64,
     /// The how-manieth return to the idle workers of the whole scheduler it was.
     pub(super) order: u64,
+    /// Where it stands in the order across buckets, if there is one.
+    pub(super) place: Option<usize>,
 }
 
 impl<K, V> Bucket<K, V> {
@@ -66,12 +68,12 @@ impl<K, V> Bucket<K, V> {
     }
 
     #[inline]
-    pub(super) fn push_idle(&mut self, value: V, since: u64, order: u64) {
+    pub(super) fn push_idle(&mut self, idle: Idle<V>) {
         if self.idle.is_empty() {
             // Most buckets of a keyed pool never hold more than one.
             self.idle.reserve_exact(1);
         }
-        self.idle.push_back(Idle { value, since, order });
+        self.idle.push_back(idle);
     }
 
     #[inline]

@@ -1,5 +1,7 @@
 //! Idle workers: the newest is taken first, the oldest given up first.
 
+use super::bucket::Idle;
+use super::recency::Recency;
 use super::{BucketId, Effects, Scheduler, Slot, Stage, Ticket};
 
 impl<K, V, B> Scheduler<K, V, B> {
@@ -13,10 +15,8 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.idle += 1;
         self.last_return += 1;
         let order = self.last_return;
-        self.buckets[bucket].push_idle(value, now, order);
-        if let Some(recency) = &mut self.recency {
-            recency.insert(order, bucket);
-        }
+        let place = self.recency.as_mut().map(|recency| recency.push(bucket, order));
+        self.buckets[bucket].push_idle(Idle { value, since: now, order, place });
         if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
             self.doom(bucket, None, effects);
         }
@@ -29,11 +29,26 @@ impl<K, V, B> Scheduler<K, V, B> {
     pub(super) fn take_idle(&mut self, bucket: BucketId, index: usize) -> (V, Slot) {
         let idle = self.buckets[bucket].take_idle(index);
         self.idle -= 1;
-        if let Some(recency) = &mut self.recency {
-            recency.remove(&idle.order);
+        if let (Some(recency), Some(place)) = (&mut self.recency, idle.place) {
+            recency.remove(place);
+            if recency.is_sparse() {
+                self.rebuild_recency();
+            }
         }
         let generation = self.generation;
         (idle.value, Slot { bucket: Some(bucket), stage: Stage::Live, generation })
+    }
+
+    #[cold]
+    fn rebuild_recency(&mut self) {
+        let Some(recency) = &mut self.recency else { return };
+        let mut idle: Vec<_> = recency.newest_first().collect();
+        *recency = Recency::new();
+        while let Some((order, bucket)) = idle.pop() {
+            let idle = &mut self.buckets[bucket].idle;
+            let index = idle.partition_point(|idle| idle.order < order);
+            idle[index].place = Some(recency.push(bucket, order));
+        }
     }
 
     /// Gives up the least recently used idle worker of a bucket.
@@ -61,8 +76,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         heir: Option<Ticket>,
         effects: &mut Effects<K, V, B>,
     ) -> bool {
-        let oldest = self.recency.as_ref().and_then(|recency| recency.first_key_value());
-        let Some((_, &bucket)) = oldest else {
+        let Some(bucket) = self.recency.as_ref().and_then(Recency::oldest) else {
             return false;
         };
         self.doom(bucket, heir, effects);
@@ -98,7 +112,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.rules.idle_timeout?;
         let everywhere = self.commons.is_some() || scope.is_none();
         let bucket = match &self.recency {
-            Some(recency) if everywhere => recency.first_key_value().map(|(_, &bucket)| bucket)?,
+            Some(recency) if everywhere => recency.oldest()?,
             _ => scope.or_else(|| self.buckets.sole())?,
         };
         let oldest = self.buckets[bucket].idle.front()?;

@@ -27,6 +27,7 @@ mod commons;
 mod effects;
 mod idle;
 mod lane;
+mod recency;
 mod release;
 mod rules;
 mod settle;
@@ -41,6 +42,7 @@ use slab::Slab;
 
 use self::bucket::{Bucket, Buckets};
 use self::commons::Commons;
+use self::recency::Recency;
 use self::waiter::Waiter;
 
 pub(crate) use self::acquire::{Entered, Entry, Grant, Lent, Wish};
@@ -113,7 +115,7 @@ pub(crate) struct Scheduler<K, V, B> {
     /// Workers handed to a waiter that has not collected them.
     parked: Slab<(V, Slot)>,
     /// Idle workers of all buckets by their return, where an order across buckets matters.
-    recency: Option<BTreeMap<u64, BucketId>>,
+    recency: Option<Recency>,
     commons: Option<Box<Commons>>,
 }
 
@@ -143,7 +145,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             buckets: Buckets::new(sole),
             waiters: BTreeMap::new(),
             parked: Slab::new(),
-            recency: has_recency.then(BTreeMap::new),
+            recency: has_recency.then(Recency::new),
             commons,
         }
     }

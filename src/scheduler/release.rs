@@ -155,10 +155,14 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         heir: Option<Ticket>,
         effects: &mut Effects<K, V, B>,
     ) {
+        let heir = heir.filter(|heir| self.waiters.get(heir).is_some_and(|heir| heir.promised));
         if let Some(heir) = heir {
             self.take_promise_back(heir);
         }
         let bucket = self.close_slot(slot);
+        if let Some(heir) = heir {
+            self.keep_promise(heir, effects);
+        }
         self.settle(bucket, effects);
         if let Some(bucket) = bucket {
             self.sweep(bucket, effects);

@@ -44,12 +44,16 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     fn due(&self) -> Option<Due> {
         let commons = self.commons.as_ref()?;
-        if commons.heads.is_empty() || !self.may_start_creation() {
+        if commons.heads.is_empty() {
             return None;
         }
         if self.slots < commons.target {
             let heads = [commons.claims.first(), commons.takers.first()];
-            return heads.into_iter().flatten().min().copied().map(Due::Grant);
+            let oldest = heads.into_iter().flatten().min().copied();
+            return oldest.filter(|_| commons.creating < self.rules.creation_limit).map(Due::Grant);
+        }
+        if !self.may_start_creation() {
+            return None;
         }
         if self.idle > 0 {
             return self.claimant().map(Due::Evict);
@@ -57,7 +61,8 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.missing().map(Due::Grant)
     }
 
-    /// Whether the limit on creations allows one more beside those that have been promised.
+    /// Whether the limit on creations allows one more beside those that have been promised. Where a
+    /// slot is free, promises don't count: they may never come to a creation.
     fn may_start_creation(&self) -> bool {
         let commons = self.commons.as_ref();
         commons.is_none_or(|all| all.creating + all.promised < self.rules.creation_limit)
@@ -100,6 +105,24 @@ impl<K, V, B> Scheduler<K, V, B> {
         };
         let mut heads = self.commons.as_ref()?.missing.iter();
         heads.find(|head| !has_promise(head)).copied()
+    }
+
+    /// A worker has made way for this request, and its slot is free. If there are others below the
+    /// target they are for whoever comes first; if not, this one is for the request's bucket, even
+    /// where others have exceeded the target meanwhile: the total was no smaller before.
+    pub(super) fn keep_promise(&mut self, heir: Ticket, effects: &mut Effects<K, V, B>) {
+        let (Some(bucket), Some(commons)) = (self.waiters[&heir].lane.bucket(), &self.commons)
+        else {
+            return;
+        };
+        let bucket = &self.buckets[bucket];
+        let may_create =
+            bucket.slots < self.rules.bucket_limit && commons.creating < self.rules.creation_limit;
+        if may_create && self.slots >= commons.target {
+            if let Some(&oldest) = bucket.line.first() {
+                self.grant(oldest, effects);
+            }
+        }
     }
 
     fn grant(&mut self, ticket: Ticket, effects: &mut Effects<K, V, B>) {

@@ -4,7 +4,7 @@ use super::aftermath::Aftermath;
 use super::bell::Notify;
 use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};
-use super::{Loan, Shell, Trade, Unit, Vacancy};
+use super::{Dead, Loan, Shell, Trade, Unit};
 use crate::PoolResult;
 use crate::error::invalid_config;
 use crate::scheduler::{Entered, Entry, Lent, Refusal, Ticket, Wish};
@@ -29,7 +29,7 @@ pub(crate) struct Hashed<K> {
 enum Turn<T: Trade> {
     Served(Loan<T>),
     /// The worker is dead. The place in the order is kept.
-    Dead(Ticket, Vacancy<T>),
+    Dead(Ticket),
     Waits(Waiting<T>),
 }
 
@@ -50,25 +50,19 @@ impl<T: Trade> Shell<T> {
         // The bucket that was full when a worker for any key turned out to belong there.
         let mut full = None;
         // A request takes its worker first, and lets dead ones go after.
-        let mut dead = Vec::new();
-        let mut turn = match self.look(&request)? {
+        let mut dead = Dead::new(self);
+        let mut turn = match self.look(&request, &mut dead)? {
             Some(turn) => turn,
-            None => self.enter(request.wish(None), None)?,
+            None => self.enter(request.wish(None), None, &mut dead)?,
         };
         let loan = loop {
             turn = match turn {
                 Turn::Served(loan) => break loan,
-                Turn::Dead(ticket, mut vacancy) => {
+                Turn::Dead(ticket) => {
                     let wish = request.wish(full.as_ref());
-                    if let Some(turn) = self.look_again(wish, ticket, &vacancy) {
-                        dead.push(vacancy);
-                        turn
-                    } else {
-                        vacancy.bury_remains();
-                        let turn = self.enter(wish, Some((ticket, vacancy)))?;
-                        // The others' slots are for others, who must not pass this request.
-                        dead.clear();
-                        turn
+                    match self.look_again(wish, ticket, &mut dead) {
+                        Some(turn) => turn,
+                        None => self.enter(wish, Some(ticket), &mut dead)?,
                     }
                 }
                 Turn::Waits(waiting) => {
@@ -81,9 +75,10 @@ impl<T: Trade> Shell<T> {
                     match vacancy.fill(unit, matches!(request, Request::Any)) {
                         Filled::Loan(loan) => break loan,
                         Filled::Cleared => return Err(Refusal::Cleared.into()),
-                        Filled::Full(vacancy, class) => {
+                        Filled::Full(slot, class) => {
+                            dead.add_empty(slot);
                             full = Some(class);
-                            self.enter(request.wish(full.as_ref()), Some((ticket, vacancy)))?
+                            self.enter(request.wish(full.as_ref()), Some(ticket), &mut dead)?
                         }
                     }
                 }
@@ -99,12 +94,16 @@ impl<T: Trade> Shell<T> {
 
     /// Looks for an idle worker of the bucket asked for: all that a request does on a warm pool.
     #[inline]
-    fn look(self: &Arc<Self>, request: &Request<T::Key>) -> Result<Option<Turn<T>>, Refusal> {
+    fn look(
+        self: &Arc<Self>,
+        request: &Request<T::Key>,
+        dead: &mut Dead<'_, T>,
+    ) -> Result<Option<Turn<T>>, Refusal> {
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
         let lent = self.books.with(|books| books.lend(request.wish(None), now, effects))?;
-        let turn = lent.map(|lent| self.examine(lent));
+        let turn = lent.map(|lent| self.examine(lent, dead));
         Ok(errands.run_before(turn))
     }
 
@@ -113,14 +112,14 @@ impl<T: Trade> Shell<T> {
         self: &Arc<Self>,
         wish: Wish<'_, T::Key>,
         ticket: Ticket,
-        held: &Vacancy<T>,
+        dead: &mut Dead<'_, T>,
     ) -> Option<Turn<T>> {
-        let place = (ticket, held.slot());
+        let place = (ticket, dead.last()?);
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
         let lent = self.books.with(|books| books.lend_again(wish, place, now, T::serves, effects));
-        let turn = lent.map(|lent| self.examine(lent));
+        let turn = lent.map(|lent| self.examine(lent, dead));
         errands.run_before(turn)
     }
 
@@ -128,39 +127,36 @@ impl<T: Trade> Shell<T> {
     fn enter(
         self: &Arc<Self>,
         wish: Wish<'_, T::Key>,
-        place: Option<(Ticket, Vacancy<T>)>,
+        ticket: Option<Ticket>,
+        dead: &mut Dead<'_, T>,
     ) -> Result<Turn<T>, Refusal> {
-        let (ticket, mut vacancy) = place.unzip();
-        let mut no_slot = None;
+        let held = dead.buried();
         let mut spare_key = wish.key().cloned();
         let (bell, listener) = Notify::new();
         let mut bell = Some(bell);
         let now = self.clock.now();
         let mut errands = self.errands();
+        let effects = &mut errands.effects;
         let entered = self.books.with(|books| {
-            let entry = Entry {
-                wish,
-                ticket,
-                held: vacancy.as_mut().map_or(&mut no_slot, Vacancy::slot_mut),
-                bell: &mut bell,
-                spare_key: &mut spare_key,
-            };
-            books.enter(entry, now, T::serves, &mut errands.effects)
+            let (bell, spare_key) = (&mut bell, &mut spare_key);
+            let entry = Entry { wish, ticket, held, bell, spare_key };
+            books.enter(entry, now, T::serves, effects)
         })?;
         let turn = match entered {
-            Entered::Lent(lent) => self.examine(lent),
+            Entered::Lent(lent) => self.examine(lent, dead),
             Entered::Waits(ticket) => Turn::Waits(Waiting::new(ticket, listener, self)),
         };
-        drop((spare_key, bell));
-        Ok(errands.run_before(turn))
+        let mut aftermath = errands.run();
+        aftermath.run(|| drop(spare_key));
+        Ok(aftermath.resume_instead_of(turn))
     }
 
     /// The worker comes first; what has to be destroyed, after.
     #[inline]
-    fn examine(self: &Arc<Self>, Lent { value, slot, ticket }: Lent<Unit<T>>) -> Turn<T> {
-        match Loan::new(value, slot, self).examined() {
-            Ok(loan) => Turn::Served(loan),
-            Err(vacancy) => Turn::Dead(ticket, vacancy),
+    fn examine(self: &Arc<Self>, lent: Lent<Unit<T>>, dead: &mut Dead<'_, T>) -> Turn<T> {
+        match Loan::new(lent.value, lent.slot, self).examined(dead) {
+            Some(loan) => Turn::Served(loan),
+            None => Turn::Dead(lent.ticket),
         }
     }
 }

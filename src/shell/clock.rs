@@ -1,5 +1,6 @@
 use tokio::time::Instant;
 
+use super::aftermath::ask;
 use crate::nanos::nanos;
 
 /// The time since the pool was made, by tokio's clock, so that a paused runtime pauses it as well.
@@ -17,6 +18,10 @@ impl Clock {
     #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
     #[inline]
     pub(super) fn now(&self) -> u64 {
-        self.0.map_or(0, |epoch| nanos(Instant::now().saturating_duration_since(epoch)))
+        let Some(epoch) = self.0 else { return 0 };
+        // A clock that was paused once panics on a thread that is losing its locals. The scheduler
+        // takes an earlier time than it knows for the latest.
+        let now = ask(Instant::now).unwrap_or(epoch);
+        nanos(now.saturating_duration_since(epoch))
     }
 }

@@ -46,7 +46,7 @@ impl<T: Trade> Errands<'_, T> {
             let Some(Doomed { value, slot, heir }) = effects.doomed.pop_front() else {
                 return aftermath;
             };
-            aftermath.run(|| drop(value));
+            value.destroy(&mut aftermath);
             shell.books.with(|books| books.free(slot, heir, effects));
         }
     }

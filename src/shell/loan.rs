@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::aftermath::{Aftermath, ask};
-use super::{BookEffects, Books, Shell, Trade, Unit, Vacancy};
+use super::{BookEffects, Books, Dead, Shell, Trade, Unit};
 use crate::scheduler::{ReturnPlan, Slot};
 
 /// A borrowed worker. Dropping it gives the worker back.
@@ -24,14 +24,15 @@ impl<T: Trade> Loan<T> {
         Self(Some(Held { unit, slot, shell: Arc::clone(shell) }))
     }
 
-    /// Asks a worker that was idle whether it is well.
+    /// Asks a worker that was idle whether it is well. One that is not goes to the dead.
     #[inline]
-    pub(super) fn examined(mut self) -> Result<Self, Vacancy<T>> {
+    pub(super) fn examined(mut self, dead: &mut Dead<'_, T>) -> Option<Self> {
         if T::is_well(&self) {
-            return Ok(self);
+            return Some(self);
         }
-        let Held { unit, slot, shell } = self.0.take().expect(HELD);
-        Err(Vacancy::with_remains(unit, slot, shell))
+        let Held { unit, slot, .. } = self.0.take().expect(HELD);
+        dead.add(unit, slot);
+        None
     }
 }
 

@@ -1,6 +1,7 @@
 use std::hash::Hash;
 
 use super::Fragile;
+use super::aftermath::Aftermath;
 use crate::PoolResult;
 
 /// What differs between the pools outside the scheduler: how a worker is made and what it is asked.
@@ -29,6 +30,15 @@ pub(crate) type Unit<T> = Filed<<T as Trade>::Key, <T as Trade>::Worker>;
 pub(crate) struct Filed<K, W> {
     pub(crate) worker: W,
     pub(crate) key: K,
+}
+
+impl<K, W> Filed<K, W> {
+    /// Drops both, even if both panic.
+    pub(super) fn destroy(self, aftermath: &mut Aftermath) {
+        let Self { worker, key } = self;
+        aftermath.run(|| drop(worker));
+        aftermath.run(|| drop(key));
+    }
 }
 
 /// Files a new worker under the key that it names, if that is the one asked for and it serves it.

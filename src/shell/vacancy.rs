@@ -4,10 +4,8 @@ use super::acquire::Hashed;
 use super::{Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Slot};
 
-/// A slot without a worker that could be used: one that is to be created, or after one was found
-/// dead. Dropping it destroys what is left of the worker, and gives the slot back.
+/// A slot in which a worker may be created. Dropping it gives the slot back.
 pub(super) struct Vacancy<T: Trade> {
-    remains: Option<Unit<T>>,
     slot: Option<Slot>,
     shell: Arc<Shell<T>>,
 }
@@ -15,8 +13,8 @@ pub(super) struct Vacancy<T: Trade> {
 /// What became of a new worker.
 pub(super) enum Filled<T: Trade> {
     Loan(Loan<T>),
-    /// Destroyed, for the bucket of this key is full; the slot may serve for another try.
-    Full(Vacancy<T>, Hashed<T::Key>),
+    /// Destroyed, for the bucket of this key is full. This is the slot, for another try.
+    Full(Slot, Hashed<T::Key>),
     /// Destroyed, for a clear had begun.
     Cleared,
 }
@@ -25,24 +23,7 @@ const HELD: &str = "a vacancy holds its slot until it is dropped";
 
 impl<T: Trade> Vacancy<T> {
     pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        Self { remains: None, slot: Some(slot), shell: Arc::clone(shell) }
-    }
-
-    pub(super) fn with_remains(unit: Unit<T>, slot: Slot, shell: Arc<Shell<T>>) -> Self {
-        Self { remains: Some(unit), slot: Some(slot), shell }
-    }
-
-    /// Destroys what is left of the worker, so that the slot can be used.
-    pub(super) fn bury_remains(&mut self) {
-        drop(self.remains.take());
-    }
-
-    pub(super) fn slot(&self) -> &Slot {
-        self.slot.as_ref().expect(HELD)
-    }
-
-    pub(super) fn slot_mut(&mut self) -> &mut Option<Slot> {
-        &mut self.slot
+        Self { slot: Some(slot), shell: Arc::clone(shell) }
     }
 
     /// Puts a new worker in. `for_any`: it was created for a request that named no key.
@@ -65,7 +46,7 @@ impl<T: Trade> Vacancy<T> {
             }
             (Birth::Full, Some(class)) => {
                 drop((unit, spare_key));
-                Filled::Full(self, class)
+                Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Cleared, _) => {
                 drop(unit);
@@ -78,11 +59,7 @@ impl<T: Trade> Vacancy<T> {
 impl<T: Trade> Drop for Vacancy<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            let aftermath = match self.remains.take() {
-                Some(unit) => self.shell.destroy(unit, slot),
-                None => self.shell.free(slot),
-            };
-            aftermath.resume();
+            self.shell.free(slot).resume();
         }
     }
 }

@@ -154,8 +154,8 @@ impl World {
             order.extend(returns.into_iter().map(|order| (order, id)));
         }
         if let Some(recency) = &scheduler.recency {
-            order.sort_by_key(|&(order, _)| order);
-            assert!(recency.iter().map(|(&order, &id)| (order, id)).eq(order));
+            order.sort_by_key(|&(order, _)| std::cmp::Reverse(order));
+            assert!(recency.newest_first().eq(order));
         }
         let mut queued = 0;
         for (&ticket, waiter) in &scheduler.waiters {
@@ -227,11 +227,15 @@ impl World {
         };
         let bucket = lane.bucket().map(|id| &scheduler.buckets[id]);
         let has_room = bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
-        if commons.creating + commons.promised >= self.rules.creation_limit || !has_room {
+        if commons.creating >= self.rules.creation_limit || !has_room {
             return false;
         }
         if scheduler.slots < target {
             return true;
+        }
+        // Two promises must not count on the same creation.
+        if commons.creating + commons.promised >= self.rules.creation_limit {
+            return false;
         }
         let (Lane::Of(_), Some(bucket)) = (lane, bucket) else {
             return false;

@@ -61,7 +61,8 @@ impl Model {
             }
             Step::Created(number, unit) => self.created(number, unit),
             Step::Return(unit) => self.give_back(unit),
-            Step::ReturnDead(unit) | Step::Destroyed(unit) => _ = self.take(unit),
+            Step::ReturnDead(unit) => _ = self.take(unit),
+            Step::Destroyed(unit) => self.destroyed(unit),
             Step::Expire => self.expire(None),
             Step::TimePasses => self.now += 1,
             Step::Clear => self.clear(),
@@ -107,19 +108,34 @@ impl Model {
         if is_of_now && self.asks(number) {
             return;
         }
-        let last = self.request(number).dead.pop();
-        self.take(last.expect("a worker in vain"));
+        self.destroy_dead(number);
         match is_of_now {
             true => self.enter(number),
             false => _ = self.end(number),
         }
-        self.destroy_dead(number);
     }
 
     fn destroy_dead(&mut self, number: usize) {
         for unit in std::mem::take(&mut self.request(number).dead) {
-            while self.settle() {}
             self.take(unit);
+        }
+    }
+
+    /// If there is no slot below the target, that of a worker which made way is for whose way it
+    /// made: the oldest of that class.
+    fn destroyed(&mut self, unit: Unit) {
+        let Some(Place::Doomed(Some(heir))) = self.take(unit) else { return };
+        let waits = |r: &&Request| r.held == Held::Nothing && r.number == heir;
+        let Some(wanted) = self.requests.iter().find(waits).map(|heir| heir.wanted) else { return };
+        let creations = self.creations(None).filter(|r| r.held.is_creation()).count();
+        let may_start = creations < self.rules.creation_limit;
+        if may_start
+            && self.slots(None) >= self.target()
+            && self.slots(wanted) < self.rules.bucket_limit
+        {
+            let is_kin = |r: &&mut Request| r.held == Held::Nothing && r.wanted == wanted;
+            let oldest = self.requests.iter_mut().find(is_kin);
+            oldest.into_iter().for_each(|oldest| oldest.held = Held::MayCreate);
         }
     }
 
@@ -199,7 +215,9 @@ impl Model {
         let room = if can_make_way && total == target { limit } else { 1 };
         self.requests.iter().position(|request| {
             let scope = if self.shares() { None } else { request.wanted };
-            let may_start = self.creations(scope).count() < self.rules.creation_limit;
+            let counts = |r: &&Request| total >= target || r.held.is_creation();
+            let may_start =
+                self.creations(scope).filter(counts).count() < self.rules.creation_limit;
             let promises = self.creations(request.wanted).filter(|r| self.has_promise(r)).count();
             let claims = self.slots(request.wanted) + promises;
             let may_have_slot = match total < target {

@@ -253,7 +253,7 @@ impl World {
             Ok(Some(Lent { value, slot, ticket })) => {
                 self.asked.push((Request::new(number, wanted, ticket), value, slot));
             }
-            Ok(None) => self.enter_as(number, wanted, None, None, None),
+            Ok(None) => self.enter_as(number, wanted, None, None, Vec::new()),
         }
         self.carry_out(effects);
     }
@@ -268,10 +268,9 @@ impl World {
         match lent {
             Some(Lent { value, slot, .. }) => self.asked.push((request, value, slot)),
             None => {
-                let (_, held) = request.dead.pop().expect("a worker in vain");
-                let others = std::mem::take(&mut request.dead);
-                self.enter(request, Some(held));
-                self.destroy(others);
+                let held: Vec<_> = request.dead.drain(..).map(|(_, slot)| slot).collect();
+                self.freed += held.len();
+                self.enter(request, held);
             }
         }
         self.carry_out(effects);
@@ -284,7 +283,7 @@ impl World {
         }
     }
 
-    fn enter(&mut self, request: Request, held: Option<Slot>) {
+    fn enter(&mut self, request: Request, held: Vec<Slot>) {
         let Request { number, wanted, ticket, full, .. } = request;
         self.enter_as(number, wanted, Some(ticket), full, held);
     }
@@ -295,7 +294,7 @@ impl World {
         wanted: Wanted,
         ticket: Option<Ticket>,
         full: Option<u32>,
-        mut held: Option<Slot>,
+        mut held: Vec<Slot>,
     ) {
         let mut effects = Effects::new();
         let entry = Entry {
@@ -317,7 +316,7 @@ impl World {
                 self.waiting.push(request(ticket));
             }
             Err(_) => {
-                if let Some(slot) = held {
+                for slot in held {
                     self.scheduler.free(slot, None, &mut effects);
                 }
             }
@@ -363,7 +362,7 @@ impl World {
             Birth::Welcome => self.borrowed.push((unit, slot)),
             Birth::Full => {
                 request.full = Some(class);
-                self.enter(request, Some(slot));
+                self.enter(request, vec![slot]);
             }
             Birth::Cleared => self.scheduler.free(slot, None, &mut effects),
         }

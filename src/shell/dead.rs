@@ -1,0 +1,65 @@
+use std::mem;
+use std::sync::Arc;
+
+use super::aftermath::Aftermath;
+use super::{Shell, Trade, Unit};
+use crate::scheduler::{Doomed, Slot};
+
+/// Workers that a request was given in vain, and the slots that it holds because of them. Dropping
+/// it destroys the ones and gives back the others.
+pub(super) struct Dead<'a, T: Trade> {
+    /// Those that are not destroyed yet, with their slots.
+    workers: Vec<(Unit<T>, Slot)>,
+    /// Slots without a worker.
+    empty: Vec<Slot>,
+    shell: &'a Arc<Shell<T>>,
+}
+
+impl<'a, T: Trade> Dead<'a, T> {
+    pub(super) fn new(shell: &'a Arc<Shell<T>>) -> Self {
+        Self { workers: Vec::new(), empty: Vec::new(), shell }
+    }
+
+    pub(super) fn add(&mut self, unit: Unit<T>, slot: Slot) {
+        self.workers.push((unit, slot));
+    }
+
+    pub(super) fn add_empty(&mut self, slot: Slot) {
+        self.empty.push(slot);
+    }
+
+    /// The slot of the one that was added last.
+    pub(super) fn last(&self) -> Option<&Slot> {
+        self.workers.last().map(|(_, slot)| slot)
+    }
+
+    /// Destroys the workers, so that all slots are empty, and lends those.
+    pub(super) fn buried(&mut self) -> &mut Vec<Slot> {
+        let mut aftermath = Aftermath::default();
+        for (unit, slot) in self.workers.drain(..) {
+            unit.destroy(&mut aftermath);
+            self.empty.push(slot);
+        }
+        aftermath.resume();
+        &mut self.empty
+    }
+}
+
+impl<T: Trade> Drop for Dead<'_, T> {
+    fn drop(&mut self) {
+        if self.workers.is_empty() && self.empty.is_empty() {
+            return;
+        }
+        let mut errands = self.shell.errands();
+        let effects = &mut errands.effects;
+        for (value, slot) in self.workers.drain(..) {
+            effects.doomed.push_back(Doomed { value, slot, heir: None });
+        }
+        let empty = mem::take(&mut self.empty);
+        self.shell.books.with(|books| {
+            for slot in empty {
+                books.free(slot, None, effects);
+            }
+        });
+    }
+}
