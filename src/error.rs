@@ -98,9 +98,3 @@ pub(crate) fn refused(refusal: Refusal) -> PoolError {
         }
     }
 }
-
-impl From<Refusal> for PoolError {
-    fn from(refusal: Refusal) -> Self {
-        refused(refusal)
-    }
-}

@@ -6,7 +6,7 @@ use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};
 use super::{Dead, Loan, Shell, Trade, Unit};
 use crate::PoolResult;
-use crate::error::invalid_config;
+use crate::error::{invalid_config, refused};
 use crate::scheduler::{Entered, Entry, Lent, Refusal, Ticket, Wish};
 
 /// What the user asks for.
@@ -51,9 +51,9 @@ impl<T: Trade> Shell<T> {
         let mut full = None;
         // A request takes its worker first, and lets dead ones go after.
         let mut dead = Dead::new(self);
-        let mut turn = match self.look(&request, &mut dead)? {
+        let mut turn = match self.look(&request, &mut dead).map_err(refused)? {
             Some(turn) => turn,
-            None => self.enter(request.wish(None), None, &mut dead)?,
+            None => self.enter(request.wish(None), None, &mut dead).map_err(refused)?,
         };
         let loan = loop {
             turn = match turn {
@@ -62,23 +62,24 @@ impl<T: Trade> Shell<T> {
                     let wish = request.wish(full.as_ref());
                     match self.look_again(wish, ticket, &mut dead) {
                         Some(turn) => turn,
-                        None => self.enter(wish, Some(ticket), &mut dead)?,
+                        None => self.enter(wish, Some(ticket), &mut dead).map_err(refused)?,
                     }
                 }
                 Turn::Waits(waiting) => {
                     let ticket = waiting.ticket();
-                    let vacancy = match waiting.await? {
+                    let vacancy = match waiting.await.map_err(refused)? {
                         Served::Worker(loan) => break loan,
                         Served::Create(vacancy) => vacancy,
                     };
                     let unit = self.trade.create(request.key()).await?;
                     match vacancy.fill(unit, matches!(request, Request::Any)) {
                         Filled::Loan(loan) => break loan,
-                        Filled::Cleared => return Err(Refusal::Cleared.into()),
+                        Filled::Cleared => return Err(refused(Refusal::Cleared)),
                         Filled::Full(slot, class) => {
                             dead.add_empty(slot);
                             full = Some(class);
-                            self.enter(request.wish(full.as_ref()), Some(ticket), &mut dead)?
+                            let wish = request.wish(full.as_ref());
+                            self.enter(wish, Some(ticket), &mut dead).map_err(refused)?
                         }
                     }
                 }
