@@ -35,7 +35,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         let holder = pool.get().expect_worker();
-        let mut waiters = pool.queue(2);
+        let mut waiters = wait(2, || pool.get());
         let mut clear = pool.clear();
         clear.expect_pending();
 
@@ -191,7 +191,7 @@ laws! {
         clear.expect_pending();
         drop(clear);
 
-        let waiters = &mut pool.queue(3);
+        let waiters = &mut wait(3, || pool.get());
         assert_eq!(factory.calls(), 2, "the workers of before keep their slots");
         drop(guards.pop());
         assert_eq!((factory.live(), woken(waiters)), (1, vec![0]));
@@ -244,7 +244,7 @@ laws! {
         let mut clear = pool.clear();
         clear.expect_pending();
         drop(clear);
-        let b = &mut pool.queue(1)[0];
+        let b = &mut wait(1, || pool.get())[0];
 
         factory.end(Outcome::Worker);
         a.expect_code(Cleared);
@@ -259,7 +259,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         let holder = pool.get().expect_worker();
-        let waiter = &mut pool.queue(1)[0];
+        let waiter = &mut wait(1, || pool.get())[0];
         drop(holder);
 
         pool.clear().expect_ready();
@@ -274,7 +274,7 @@ laws! {
         for is_polled in [true, false] {
             let (pool, factory) = Setup::max(1).open::<P>();
             let holder = pool.get().expect_worker();
-            let mut waiter = pool.queue(1).remove(0);
+            let mut waiter = wait(1, || pool.get()).remove(0);
             holder.state.kill();
             drop(holder);
 
@@ -374,7 +374,7 @@ laws! {
         assert_eq!(panic_of(|| _ = clear.poll()).as_deref(), Some("a bad end"));
         factory.no_longer_on(Callback::Drop);
         let waiter = pool.get().expect_worker();
-        pool.queue(1);
+        wait(1, || pool.get());
         drop(guards);
         assert_eq!((waiter.id(), factory.live()), (2, 1));
     }

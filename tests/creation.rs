@@ -23,7 +23,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         factory.gate();
-        let [mut a, mut b, mut c] = pool.queue(3).try_into().ok().unwrap();
+        let [mut a, mut b, mut c] = wait(3, || pool.get()).try_into().ok().unwrap();
         assert_eq!(factory.calls(), 1);
 
         factory.end(Outcome::Error("first"));
@@ -101,7 +101,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         let holder = pool.get().expect_worker();
-        let mut waiter = pool.queue(1).remove(0);
+        let mut waiter = wait(1, || pool.get()).remove(0);
 
         holder.state.kill();
         drop(holder);
@@ -117,7 +117,7 @@ laws! {
         for point in ["queued", "may create", "creating", "created"] {
             let (pool, factory) = Setup::max(1).open::<P>();
             let holder = pool.get().expect_worker();
-            let [mut a, mut b] = pool.queue(2).try_into().ok().unwrap();
+            let [mut a, mut b] = wait(2, || pool.get()).try_into().ok().unwrap();
             factory.gate();
             holder.state.kill();
             let mut holder = Some(holder);
@@ -147,14 +147,14 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         let holder = pool.get().expect_worker();
-        let waiter = pool.queue(1);
+        let waiter = wait(1, || pool.get());
         holder.state.kill();
         drop(holder);
         drop(waiter);
 
         factory.gate();
-        drop(pool.queue(1));
-        let creating = pool.queue(1);
+        drop(wait(1, || pool.get()));
+        let creating = wait(1, || pool.get());
         factory.end(Outcome::Worker);
         drop(creating);
 
@@ -169,10 +169,10 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         factory.gate();
-        drop(pool.queue(1));
+        drop(wait(1, || pool.get()));
         assert_eq!(factory.waiting(), 0);
 
-        let mut b = pool.queue(1).remove(0);
+        let mut b = wait(1, || pool.get()).remove(0);
         assert_eq!((factory.calls(), factory.waiting()), (2, 1));
         factory.end(Outcome::Worker);
         assert_eq!(b.expect_worker().id(), 0);
@@ -214,7 +214,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(5).max_creations(2).open::<P>();
         factory.gate();
-        let mut calls = pool.queue(4);
+        let mut calls = wait(4, || pool.get());
         assert_eq!((factory.calls(), factory.waiting()), (2, 2));
 
         factory.end(Outcome::Worker);
@@ -230,7 +230,7 @@ laws! {
     {
         let (pool, factory) = Setup::default().max_creations(1).open::<P>();
         factory.gate();
-        let mut calls = pool.queue(6);
+        let mut calls = wait(6, || pool.get());
         calls.reverse();
         let expect_begin = |calls: &mut [Get<P>], creations: usize| {
             let next = calls.last_mut().unwrap();
@@ -249,7 +249,7 @@ laws! {
 
         factory.end(Outcome::Panic("down"));
         let mut call = calls.pop().unwrap();
-        assert!(panics(|| drop(call.poll())));
+        assert!(panic_of(|| drop(call.poll())).is_some());
         expect_begin(&mut calls, 4);
 
         drop(calls.pop());
@@ -265,17 +265,17 @@ laws! {
         let (pool, factory) = Setup::max(3).max_creations(1).open::<P>();
         let holder = pool.get().expect_worker();
         factory.gate();
-        let [mut creating, mut stopped] = pool.queue(2).try_into().ok().unwrap();
+        let [mut creating, mut stopped] = wait(2, || pool.get()).try_into().ok().unwrap();
         drop(holder);
         let first = stopped.expect_worker();
         assert_eq!((first.id(), factory.calls()), (0, 2));
 
         factory.end(Outcome::Worker);
         let _second = creating.expect_worker();
-        let mut third = pool.queue(1).remove(0);
+        let mut third = wait(1, || pool.get()).remove(0);
         factory.end(Outcome::Worker);
         let _third = third.expect_worker();
-        let _beyond = pool.queue(1);
+        let _beyond = wait(1, || pool.get());
         assert_eq!((factory.calls(), factory.live()), (3, 3));
     }
 
@@ -283,7 +283,7 @@ laws! {
     async fn without_an_option_creations_are_not_limited<P: TestPool>() on General, Keyed {
         let (pool, factory) = Setup::default().open::<P>();
         factory.gate();
-        let _calls = pool.queue(100);
+        let _calls = wait(100, || pool.get());
         assert_eq!(factory.waiting(), 100);
     }
 
@@ -292,7 +292,7 @@ laws! {
         let options = PoolOptions::default().with_max_concurrent_creation_count(None);
         let (pool, factory) = Setup { options, ..Setup::default() }.open::<P>();
         factory.gate();
-        let _calls = pool.queue(100);
+        let _calls = wait(100, || pool.get());
         assert_eq!(factory.waiting(), 100);
     }
 }

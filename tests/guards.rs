@@ -18,7 +18,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).idle_timeout(10).open::<P>();
         let holder = pool.get().expect_worker();
-        let waiter = &mut pool.queue(1)[0];
+        let waiter = &mut wait(1, || pool.get())[0];
 
         thread::spawn(move || drop(holder)).join().unwrap();
         assert!(waiter.is_woken());
@@ -33,7 +33,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         let holder = pool.get().expect_worker();
-        let waiter = &mut pool.queue(1)[0];
+        let waiter = &mut wait(1, || pool.get())[0];
         let task = tokio::spawn(async move {
             let _holder = holder;
             panic!("half-way");
@@ -54,7 +54,7 @@ laws! {
             holder
         });
         let holder = holder.join().unwrap();
-        let waiter = &mut pool.queue(1)[0];
+        let waiter = &mut wait(1, || pool.get())[0];
 
         thread::spawn(move || drop(holder)).join().unwrap();
         assert_eq!((waiter.expect_worker().id(), factory.calls()), (0, 1));
@@ -67,7 +67,7 @@ laws! {
         std::mem::forget(pool.get().expect_worker());
         for _ in 0..3 {
             let holder = pool.get().expect_worker();
-            let waiter = &mut pool.queue(1)[0];
+            let waiter = &mut wait(1, || pool.get())[0];
             drop(holder);
             assert_eq!(waiter.expect_worker().id(), 1);
         }
@@ -81,7 +81,7 @@ laws! {
             let mut guards = pool.take(2);
             drop(guards.remove(round % 2));
             guards.push(pool.get().expect_worker());
-            pool.queue(1);
+            wait(1, || pool.get());
             let mut ids: Vec<_> = guards.iter().map(|guard| guard.id()).collect();
             ids.sort_unstable();
             assert_eq!(ids, [0, 1]);
@@ -110,7 +110,7 @@ laws! {
         tokio::time::advance(Duration::from_secs(10)).await;
         assert!(b.expect_ready().is_err(), "waits its deadline");
         drop(b);
-        let c = &mut pool.queue(1)[0];
+        let c = &mut wait(1, || pool.get())[0];
         assert_eq!((factory.calls(), factory.destroyed()), (1, 0));
 
         door.wait();
@@ -178,7 +178,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         let holder = pool.get().expect_worker();
-        let mut waiters = pool.queue(2);
+        let mut waiters = wait(2, || pool.get());
         drop(holder);
         let handed = waiters.remove(0);
 
@@ -196,7 +196,7 @@ fn no_second_panic_aborts_while_a_guard_is_dropped_unwinding() {
         {
             let (pool, factory) = Setup::max(2).open::<P>();
             let guards = pool.take(2);
-            let waiters = &mut pool.queue(2);
+            let waiters = &mut wait(2, || pool.get());
             for &callback in callbacks {
                 factory.on(callback, move |_| panic!("{callback:?}"));
             }

@@ -5,13 +5,19 @@ mod common;
 mod mines;
 
 use std::any::TypeId;
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use sfo_pool::PoolErrorCode;
+use async_trait::async_trait;
+use sfo_pool::{
+    ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    PoolErrorCode, PoolResult,
+};
 
 use common::*;
 
@@ -137,7 +143,7 @@ laws! {
         for &callback in questions::<P>() {
             let (pool, factory) = Setup::max(1).open::<P>();
             let holder = pool.get().expect_worker();
-            let b = &mut pool.queue(1)[0];
+            let b = &mut wait(1, || pool.get())[0];
             once_on(&factory, callback, |_| panic!("a bad question"));
 
             drop(holder);
@@ -152,7 +158,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(1).open::<P>();
         let holder = pool.get().expect_worker();
-        let mut waiters = pool.queue(2);
+        let mut waiters = wait(2, || pool.get());
         holder.state.kill();
         once_on(&factory, Callback::Drop, |_| panic!("a bad end"));
 
@@ -204,6 +210,44 @@ laws! {
     }
 
     /// PN-1
+    async fn the_first_panic_goes_on_and_not_that_of_what_is_given_back<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        for is_found_dead in [true, false] {
+            let (pool, factory) = Setup::max(2).idle_timeout(10).open::<P>();
+            let (expires, dies) = (pool.get().expect_worker(), pool.get().expect_worker());
+            drop(expires);
+            tokio::time::advance(Duration::from_secs(10)).await;
+            drop(dies);
+            let dies = factory.worker(1);
+            if is_found_dead {
+                dies.kill();
+            }
+            factory.on(Callback::Drop, move |id| {
+                dies.kill();
+                panic!("{id}");
+            });
+
+            assert_eq!(panic_of(|| _ = pool.get().poll()).as_deref(), Some("0"));
+            assert_eq!(factory.destroyed(), 2);
+        }
+    }
+
+    /// PN-1
+    async fn a_healthy_worker_survives_the_bad_end_of_a_dead_one<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, factory) = Setup::max(2).open::<P>();
+        pool.take(2).into_iter().for_each(drop);
+        factory.worker(1).kill();
+        once_on(&factory, Callback::Drop, |_| panic!("a bad end"));
+
+        assert_eq!(panic_of(|| _ = pool.get().poll()).as_deref(), Some("a bad end"));
+        assert_eq!((factory.destroyed(), factory.live()), (1, 1));
+        assert_eq!(pool.get().expect_worker().id(), 0);
+    }
+
+    /// PN-1
     async fn a_wake_that_panics_reaches_the_one_who_returns_and_costs_nobody_a_worker<P: TestPool>()
         on General, Keyed, Classified, Any
     {
@@ -212,7 +256,7 @@ laws! {
         let mut a = pool.get().into_future();
         let waker = hooked(|| panic!("a bad wake"), || ());
         assert!(a.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        let b = &mut pool.queue(1)[0];
+        let b = &mut wait(1, || pool.get())[0];
 
         assert_eq!(panic_of(|| drop(holder)).as_deref(), Some("a bad wake"));
         assert!(!b.is_woken());
@@ -231,7 +275,7 @@ laws! {
         let waker = hooked(|| (), || panic!("a bad end"));
         assert!(a.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         drop(waker);
-        let b = &mut pool.queue(1)[0];
+        let b = &mut wait(1, || pool.get())[0];
 
         assert_eq!(panic_of(|| drop(a)).as_deref(), Some("a bad end"));
         drop(holder);
@@ -279,7 +323,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(2).open::<P>();
         let (a, b) = (pool.get().expect_worker(), pool.get().expect_worker());
-        let waiters = pool.queue(2);
+        let waiters = wait(2, || pool.get());
         a.state.kill();
         let other = Mutex::new(Some(b));
         once_on(&factory, Callback::Drop, move |_| drop(other.lock().unwrap().take()));
@@ -346,7 +390,7 @@ laws! {
     {
         let (pool, factory) = Setup::max(2).idle_timeout(10).open::<P>();
         let (a, b) = (pool.get().expect_worker(), pool.get().expect_worker());
-        let waiters = &mut pool.queue(2);
+        let waiters = &mut wait(2, || pool.get());
         a.state.kill();
         let door = Arc::new(Barrier::new(2));
         let inside = Arc::clone(&door);
@@ -407,6 +451,102 @@ fn an_eviction_whose_victim_panics_costs_its_get_alone() {
     });
 }
 
+/// PN-2
+#[test]
+fn a_worker_and_its_key_that_both_panic_as_they_go_do_not_abort() {
+    alone("a_worker_and_its_key_that_both_panic_as_they_go_do_not_abort", || async {
+        mines::sweep::<mines::Keyed>(Place::WorkerDrop, Some(Place::KeyDrop)).await;
+        mines::sweep::<mines::Classified>(Place::WorkerDrop, Some(Place::KeyDrop)).await;
+    });
+}
+
+/// Makes the thread-local of tokio, if the thread has none yet.
+fn touch_tokio() {
+    drop(tokio::runtime::Handle::try_current());
+}
+
+/// PN-2: tokio's clock, once it was paused, panics where tokio's own thread-local has gone.
+#[test]
+fn a_guard_dropped_by_a_thread_local_does_not_abort() {
+    thread_local! {
+        static KEPT: Cell<Option<<General as TestPool>::Guard>> = const { Cell::new(None) };
+    }
+    alone("a_guard_dropped_by_a_thread_local_does_not_abort", || async move {
+        for tokio_is_first in [true, false] {
+            let (pool, _factory) = Setup::max(1).idle_timeout(10).open::<General>();
+            let guard = pool.get().expect_worker();
+            let ends = thread::spawn(move || {
+                if tokio_is_first {
+                    touch_tokio();
+                }
+                KEPT.set(Some(guard));
+                touch_tokio();
+            });
+            ends.join().unwrap();
+            assert_eq!(pool.get().expect_worker().id(), 0);
+        }
+    });
+}
+
+/// PN-1
+#[test]
+fn a_class_whose_hash_changes_is_not_created_for_ever() {
+    watched(|| async {
+        let factory = FickleFactory::default();
+        let config =
+            ClassifiedWorkerPoolConfig::default().with_max_count_per_classification(Some(1));
+        let pool = ClassifiedWorkerPool::new(factory.clone(), config);
+        let get = || {
+            let pool = pool.clone();
+            Call::new(async move { pool.get_worker().await })
+        };
+        let _first = get().expect_worker();
+        FICKLE_HASHES.store(0, SeqCst);
+        get().expect_pending();
+        assert_eq!(factory.0.load(SeqCst), 2);
+    });
+}
+
+static FICKLE_HASHES: AtomicUsize = AtomicUsize::new(0);
+
+/// A class whose hash is 0 and 1 by turns.
+#[derive(Clone, PartialEq, Eq)]
+struct Fickle;
+
+struct FickleWorker;
+
+/// Counts its calls.
+#[derive(Clone, Default)]
+struct FickleFactory(Arc<AtomicUsize>);
+
+impl Hash for Fickle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (FICKLE_HASHES.fetch_add(1, SeqCst) % 2).hash(state);
+    }
+}
+
+impl ClassifiedWorker<Fickle> for FickleWorker {
+    fn is_work(&self) -> bool {
+        true
+    }
+
+    fn is_valid(&self, _class: Fickle) -> bool {
+        true
+    }
+
+    fn classification(&self) -> Fickle {
+        Fickle
+    }
+}
+
+#[async_trait]
+impl ClassifiedWorkerFactory<Fickle, FickleWorker> for FickleFactory {
+    async fn create(&self, _class: Option<Fickle>) -> PoolResult<FickleWorker> {
+        assert!(self.0.fetch_add(1, SeqCst) < 1000, "created for ever");
+        Ok(FickleWorker)
+    }
+}
+
 /// How the idle workers of a pool meet their end together.
 #[derive(Debug, Clone, Copy)]
 enum Ending {
@@ -445,7 +585,7 @@ fn questions<P: TestPool>() -> &'static [Callback] {
 
 fn serves_two<P: TestPool>(pool: &P) {
     let held = pool.take(2);
-    pool.queue(1);
+    wait(1, || pool.get());
     drop(held);
 }
 

@@ -102,7 +102,7 @@ laws! {
         assert_eq!((factory.calls(), factory.destroyed()), (1, 1));
 
         let holder = pool.get().expect_worker();
-        let mut waiters = pool.queue(2);
+        let mut waiters = wait(2, || pool.get());
         drop(holder);
         let handed = waiters[0].expect_worker();
         assert_eq!(handed.id(), 1, "what somebody waits for is not idle");
@@ -277,7 +277,7 @@ laws! {
         let guard = pool.get().expect_worker();
         assert_eq!((guard.id(), factory.peak()), (1, 1));
 
-        let mut waiters = pool.queue(1);
+        let mut waiters = wait(1, || pool.get());
         drop(guard);
         assert_eq!(waiters[0].expect_worker().id(), 1, "what is handed on was never idle");
         assert_eq!(pool.cleanup(), 1);

@@ -58,7 +58,7 @@ fn nothing_that_happens_under_one_key_wakes_who_waits_for_another() {
         for outcome in [Outcome::Error("no"), Outcome::WorkerOf(2), Outcome::Panic("no")] {
             factory.next(outcome);
             let mut call = pool.get_of(1);
-            panics(|| drop(call.poll()));
+            panic_of(|| drop(call.poll()));
         }
         factory.gate();
         pool.get_of(1).expect_pending();

@@ -31,7 +31,7 @@ fn expect_invalid<P: TestPool>(setup: Setup, limit: &str) {
 fn expect_limit<P: TestPool>(limit: u16) {
     let (pool, factory) = Setup::max(limit).open::<P>();
     let held = pool.take(usize::from(limit));
-    let mut beyond = pool.queue(1);
+    let mut beyond = wait(1, || pool.get());
     assert_eq!(factory.calls(), usize::from(limit));
     drop(held);
     drop(beyond[0].expect_worker());
@@ -106,7 +106,7 @@ laws! {
             let newcomer = Arc::new(Mutex::new(None));
             factory.on(Callback::Drop, {
                 let (pool, newcomer) = (pool.clone(), Arc::clone(&newcomer));
-                move |_| *newcomer.lock().unwrap() = pool.queue(1).pop()
+                move |_| *newcomer.lock().unwrap() = wait(1, || pool.get()).pop()
             });
 
             if is_returned {
@@ -163,7 +163,7 @@ laws! {
         drop((calls, guards));
         factory.open_gate();
         let _held = pool.take(LIMIT);
-        let _beyond = pool.queue(1);
+        let _beyond = wait(1, || pool.get());
         assert_eq!((factory.live(), factory.peak()), (LIMIT, LIMIT));
         factory.no_longer_on(Callback::Create);
     }
@@ -191,7 +191,7 @@ laws! {
         });
         assert!(factory.peak() <= 2, "{} workers at a time", factory.peak());
         let _held = pool.take(2);
-        let _beyond = pool.queue(1);
+        let _beyond = wait(1, || pool.get());
         assert_eq!(factory.live(), 2);
     }
 }

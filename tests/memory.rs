@@ -29,16 +29,36 @@ laws! {
 }
 
 #[test]
-fn a_warm_pool_allocates_nothing() {
+fn a_warm_get_and_drop_allocate_nothing_however_many_are_idle() {
     watched(|| async {
-        let (pool, _factory) = Setup::max(1).open::<General>();
-        drop(pool.get().expect_worker());
-        let info = measure(|| {
-            for _ in 0..10 {
-                let get = pin!(pool.0.get_worker());
-                assert!(get.poll(&mut Context::from_waker(Waker::noop())).is_ready());
-            }
-        });
-        assert_eq!(info.count_total, 0);
+        for idle in 1..=200 {
+            let general = with_idle::<General>(Setup::default(), idle).0;
+            let keyed = with_idle::<Keyed>(Setup::default().idle_timeout(10), idle).0;
+            let classified = with_idle::<Classified>(Setup::default(), idle).0;
+            let allocations = [
+                allocations(|| general.get_worker()),
+                allocations(|| keyed.get_worker(ONE)),
+                allocations(|| classified.get_classified_worker(ONE)),
+                allocations(|| classified.get_worker()),
+            ];
+            assert_eq!(allocations, [0; 4], "{idle} idle");
+        }
     });
+}
+
+fn with_idle<P: TestPool>(setup: Setup, idle: usize) -> P {
+    let (pool, _factory) = setup.open::<P>();
+    drop(pool.take(idle));
+    pool
+}
+
+/// How often getting and dropping a worker allocates, ten times in a row.
+fn allocations<G: Future>(get: impl Fn() -> G) -> u64 {
+    let info = measure(|| {
+        for _ in 0..10 {
+            let get = pin!(get());
+            assert!(get.poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        }
+    });
+    info.count_total
 }

@@ -1,11 +1,10 @@
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use sfo_pool::PoolResult;
 
 use super::Call;
 
-/// As many calls as this, each of which waits.
+/// As many calls as this, each of which waits, the oldest first.
 pub fn wait<T>(count: usize, get: impl Fn() -> Call<T>) -> Vec<Call<T>> {
     let mut calls: Vec<_> = (0..count).map(|_| get()).collect();
     calls.iter_mut().for_each(Call::expect_pending);
@@ -34,9 +33,4 @@ pub fn poll_woken<G>(calls: &mut Vec<Call<PoolResult<G>>>) -> (usize, Vec<G>) {
         false
     });
     (polls, guards)
-}
-
-/// Whether this panics. The panic ends here.
-pub fn panics(code: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(code)).is_err()
 }

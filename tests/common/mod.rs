@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 pub use self::call::Call;
-pub use self::crowd::{panics, poll_woken, wait, woken};
+pub use self::crowd::{poll_woken, wait, woken};
 pub use self::keys::{KeyProbe, ProbedFactory, ProbedGuard, ProbedKey, ProbedKeys, ProbedWorker};
 pub use self::pools::{Any, Classified, General, Get, Keyed, Setup, TestPool};
 pub use self::workers::{Callback, Factory, Outcome, TestWorker, WorkerState};
@@ -64,7 +64,7 @@ pub fn in_own_process(test: &str, law: impl FnOnce()) {
     assert!(passed, "{test}: {}\n{said}\n{complained}", output.status);
 }
 
-/// Runs `act`, and returns the message of its panic.
+/// Runs `act`, and returns the message of its panic, which ends here.
 pub fn panic_of(act: impl FnOnce()) -> Option<String> {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)).err()?;
     let message = panic.downcast_ref::<&str>().map(|message| String::from(*message));

@@ -74,15 +74,6 @@ pub trait TestPool: Clone + Send + Sync + 'static {
         guards.resize_with(count, || self.get().expect_worker());
         guards
     }
-
-    /// So many calls, none of which is served at once, the oldest first.
-    #[track_caller]
-    fn queue(&self, count: usize) -> Vec<Get<Self>> {
-        let mut calls = Vec::new();
-        calls.resize_with(count, || self.get());
-        calls.iter_mut().for_each(Call::expect_pending);
-        calls
-    }
 }
 
 /// A request to a pool.

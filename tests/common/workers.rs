@@ -105,9 +105,9 @@ impl Factory {
         self.0.script.lock().unwrap().push_back(outcome);
     }
 
-    /// Whether every creation that was to end in its own way has been made.
-    pub fn script_is_empty(&self) -> bool {
-        self.0.script.lock().unwrap().is_empty()
+    /// Forgets how the next creations were to end.
+    pub fn forget_script(&self) {
+        self.0.script.lock().unwrap().clear();
     }
 
     /// Ends every creation like this for which nothing else was said; `None`: with a worker.

@@ -10,4 +10,5 @@ mod fingerprint;
 mod histories;
 mod invariants;
 mod model;
+mod regressions;
 mod world;
