@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -166,6 +166,25 @@ laws! {
         pool.get().expect_worker();
         first.expect_ready();
         second.expect_ready();
+    }
+
+    /// SD-2. An idle worker that is being asked counts as borrowed.
+    async fn a_request_that_asks_its_worker_when_a_clear_begins_has_borrowed_it<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, factory) = Setup::max(1).open::<P>();
+        drop(pool.get().expect_worker());
+        let clear = Arc::new(Mutex::new(pool.clear()));
+        let begun = Arc::clone(&clear);
+        factory.on(Callback::IsWork, move |_| begun.lock().unwrap().expect_pending());
+        let guard = pool.get().expect_worker();
+        factory.no_longer_on(Callback::IsWork);
+        pool.get().expect_code(Clearing);
+
+        drop(guard);
+        assert_eq!(factory.destroyed(), 1);
+        clear.lock().unwrap().expect_ready();
+        assert_eq!(pool.get().expect_worker().id(), 1);
     }
 
     async fn a_clear_goes_on_as_long_as_one_of_several_is_awaited<P: TestPool>()
