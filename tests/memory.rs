@@ -2,11 +2,18 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::pin::pin;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use allocation_counter::measure;
 use common::*;
+use sfo_pool::{
+    ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult, Worker,
+    WorkerFactory, WorkerPool, pool_err,
+};
 
 laws! {
     /// D4, CX-1
@@ -61,4 +68,143 @@ fn allocations<G: Future>(get: impl Fn() -> G) -> u64 {
         }
     });
     info.count_total
+}
+
+/// A worker of which no ledger is kept.
+struct Lean {
+    key: u32,
+    is_well: Cell<bool>,
+}
+
+/// Fails for every seventh key.
+struct LeanFactory;
+
+impl LeanFactory {
+    fn make(key: u32) -> PoolResult<Lean> {
+        if key % 7 == 6 {
+            Err(pool_err!("down"))
+        } else {
+            Ok(Lean { key, is_well: Cell::new(true) })
+        }
+    }
+}
+
+impl Worker for Lean {
+    fn is_work(&self) -> bool {
+        self.is_well.get()
+    }
+}
+
+impl KeyedWorker<u32> for Lean {
+    fn is_work(&self) -> bool {
+        self.is_well.get()
+    }
+
+    fn supports(&self, key: u32) -> bool {
+        key == self.key
+    }
+
+    fn primary_key(&self) -> u32 {
+        self.key
+    }
+}
+
+impl ClassifiedWorker<u32> for Lean {
+    fn is_work(&self) -> bool {
+        self.is_well.get()
+    }
+
+    fn is_valid(&self, class: u32) -> bool {
+        class == self.key
+    }
+
+    fn classification(&self) -> u32 {
+        self.key
+    }
+}
+
+#[async_trait::async_trait]
+impl WorkerFactory<Lean> for LeanFactory {
+    async fn create(&self) -> PoolResult<Lean> {
+        Self::make(0)
+    }
+}
+
+#[async_trait::async_trait]
+impl KeyedWorkerFactory<u32, Lean> for LeanFactory {
+    async fn create(&self, key: u32) -> PoolResult<Lean> {
+        Self::make(key)
+    }
+}
+
+#[async_trait::async_trait]
+impl ClassifiedWorkerFactory<u32, Lean> for LeanFactory {
+    async fn create(&self, class: Option<u32>) -> PoolResult<Lean> {
+        Self::make(class.unwrap_or(0))
+    }
+}
+
+fn poll<F: Future>(future: F) -> Poll<F::Output> {
+    pin!(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Runs every kind of operation a million times, and shows that no memory is left from it.
+macro_rules! a_million_operations {
+    ($pool:expr, |$get:ident, $round:ident| $got:expr) => {
+        watched(|| async {
+            let pool = $pool;
+            let get = |$round: u32| {
+                let $get = &pool;
+                $got
+            };
+            let operate = |round: u32| match round % 6 {
+                0 => drop(poll(get(round))),
+                1 => {
+                    // Held, waited for in vain, and dead in the end.
+                    let held = poll(get(round));
+                    drop(poll(get(round)));
+                    if let Poll::Ready(Ok(worker)) = held {
+                        worker.is_well.set(false);
+                    }
+                }
+                2 => {
+                    let held = [poll(get(round)), poll(get(round + 1)), poll(get(round + 2))];
+                    _ = poll(pool.clear_all_worker());
+                    drop(held);
+                }
+                3 => _ = pool.cleanup_idle_worker(),
+                4 => drop(get(round)),
+                _ => assert!(poll(pool.clear_all_worker()).is_ready()),
+            };
+            // Both end with a clear, so that they leave the pool in the same state.
+            (0..12_000).for_each(operate);
+            let info = measure(|| (12_000..1_012_002).for_each(operate));
+            assert_eq!((info.count_current, info.bytes_current), (0, 0), "{info:?}");
+        });
+    };
+}
+
+#[test]
+fn a_million_operations_of_a_general_pool_leave_nothing() {
+    a_million_operations!(WorkerPool::new(2, LeanFactory), |pool, _round| pool.get_worker());
+}
+
+#[test]
+fn a_million_operations_of_a_keyed_pool_with_as_many_keys_leave_nothing() {
+    let limits = KeyedWorkerPoolConfig::default()
+        .with_max_count_per_key(Some(1))
+        .with_idle_timeout(Some(Duration::ZERO));
+    a_million_operations!(KeyedWorkerPool::new(LeanFactory, limits), |pool, round| {
+        pool.get_worker(round)
+    });
+}
+
+#[test]
+fn a_million_operations_of_a_classified_pool_with_as_many_classes_leave_nothing() {
+    let limits = ClassifiedWorkerPoolConfig::default()
+        .with_max_count(Some(2))
+        .with_max_count_per_classification(Some(1));
+    a_million_operations!(ClassifiedWorkerPool::new(LeanFactory, limits), |pool, round| {
+        pool.get_classified_worker(round)
+    });
 }
