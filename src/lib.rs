@@ -8,6 +8,8 @@ mod error;
 mod guard;
 mod keyed_worker_pool;
 mod limits;
+#[cfg(doctest)]
+mod must_not_compile;
 mod nanos;
 mod options;
 mod scheduler;
