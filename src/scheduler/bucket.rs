@@ -79,16 +79,18 @@ impl<K, V> Bucket<K, V> {
     #[inline]
     pub(super) fn take_idle(&mut self, index: usize) -> Idle<V> {
         let idle = self.idle.remove(index).expect("the index was found under the same lock");
-        let capacity = self.idle.capacity();
-        if capacity > SMALL && self.idle.len() < capacity / 8 {
+        if is_sparse(self.idle.len(), self.idle.capacity()) {
             self.idle.shrink_to(self.idle.len() * 2);
         }
         idle
     }
 }
 
-/// A collection of up to this capacity is not worth shrinking.
-pub(super) const SMALL: usize = 32;
+/// Whether a collection keeps far more room than it needs: a crowd has gone, and must not keep it.
+/// A small one is not worth shrinking.
+pub(super) fn is_sparse(len: usize, capacity: usize) -> bool {
+    capacity > 32 && len < capacity / 8
+}
 
 const SOLE: BucketId = BucketId { hash: 0, serial: 0 };
 
@@ -140,16 +142,10 @@ impl<K, V> Buckets<K, V> {
             return None;
         }
         let (bucket, _) = entry.remove();
-        self.give_memory_back();
-        Some(bucket.key)
-    }
-
-    /// A table that has lost most of its buckets must not keep their room.
-    fn give_memory_back(&mut self) {
-        if self.table.capacity() > SMALL && self.table.len() < self.table.capacity() / 8 {
-            let room = self.table.len() * 2;
-            self.table.shrink_to(room, |bucket| bucket.id.hash);
+        if is_sparse(self.table.len(), self.table.capacity()) {
+            self.table.shrink_to(self.table.len() * 2, |bucket| bucket.id.hash);
         }
+        Some(bucket.key)
     }
 }
 

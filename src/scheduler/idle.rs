@@ -7,10 +7,13 @@ use super::{BucketId, Effects, Scheduler, Slot, Stage, Ticket};
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
     #[inline]
-    pub(super) fn keep(&mut self, value: V, slot: Slot, now: u64, effects: &mut Effects<K, V, B>) {
-        let Some(bucket) = slot.bucket else {
-            return effects.doom(value, slot, None);
-        };
+    pub(super) fn keep(
+        &mut self,
+        value: V,
+        bucket: BucketId,
+        now: u64,
+        effects: &mut Effects<K, V, B>,
+    ) {
         let now = self.advance(now);
         self.idle += 1;
         self.last_return += 1;

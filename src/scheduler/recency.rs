@@ -1,7 +1,7 @@
 use slab::Slab;
 
 use super::BucketId;
-use super::bucket::SMALL;
+use super::bucket::is_sparse;
 
 /// Idle workers of all buckets in the order of their return.
 ///
@@ -54,9 +54,8 @@ impl Recency {
         }
     }
 
-    /// Whether it keeps far more room than it needs: a crowd has gone.
     pub(super) fn is_sparse(&self) -> bool {
-        self.nodes.capacity() > SMALL && self.nodes.len() < self.nodes.capacity() / 8
+        is_sparse(self.nodes.len(), self.nodes.capacity())
     }
 
     /// The bucket of the least recently used.

@@ -1,14 +1,14 @@
 //! Events of a slot: a creation ends, a worker comes back, a worker is gone.
 
-use super::{Effects, Lane, Scheduler, Slot, Stage, Ticket};
+use super::{BucketId, Effects, Lane, Scheduler, Slot, Stage, Ticket};
 
 /// What becomes of a worker that comes back.
 #[derive(Debug)]
 pub(crate) enum ReturnPlan {
     /// To the oldest waiter that it fits, past an older one that could have used its slot.
     Hand { to: Ticket, past: Option<Ticket> },
-    /// To the idle ones.
-    Keep,
+    /// To the idle ones of this bucket.
+    Keep(BucketId),
     /// Destroyed: it is of before a clear, or nothing idle may be kept.
     Destroy,
     /// Destroyed, so that this waiter can create in its slot.
@@ -94,7 +94,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             return match self.buckets[bucket].line.first() {
                 Some(&to) => ReturnPlan::Hand { to, past: None },
                 None if self.rules.bucket_idle_limit == 0 => ReturnPlan::Destroy,
-                None => ReturnPlan::Keep,
+                None => ReturnPlan::Keep(bucket),
             };
         };
         let fits = |lane: &Lane| match *lane {
@@ -102,7 +102,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             Lane::Of(wanted) => wanted == bucket || serves(value, &self.buckets[wanted].key),
         };
         let Some((&to, _)) = commons.heads.iter().find(|(_, lane)| fits(lane)) else {
-            return ReturnPlan::Keep;
+            return ReturnPlan::Keep(bucket);
         };
         match self.claimant().filter(|&claimant| claimant < to) {
             Some(starved) if self.waiters[&starved].passed >= self.rules.max_passes => {
@@ -134,7 +134,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                     self.settle(bucket, effects);
                 }
             }
-            ReturnPlan::Keep => self.keep(value, slot, now, effects),
+            ReturnPlan::Keep(bucket) => self.keep(value, bucket, now, effects),
             ReturnPlan::Destroy => {
                 self.mark_leaving(&mut slot);
                 effects.doom(value, slot, None);

@@ -1,7 +1,7 @@
 //! Who gets what has become free. After every event that frees something, [`Scheduler::settle`]
 //! goes on until nobody waits beside what could serve them.
 
-use super::bucket::SMALL;
+use super::bucket::is_sparse;
 use super::waiter::WaiterState;
 use super::{BucketId, Effects, Lane, Scheduler, Slot, Ticket};
 
@@ -151,8 +151,8 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     pub(super) fn unpark(&mut self, place: usize) -> (V, Slot) {
         let parked = self.parked.remove(place);
-        // A crowd that has gone must not keep its room.
-        if self.parked.is_empty() && self.parked.capacity() > SMALL {
+        // Only then, for a slab gives back nothing that lies below what is in use.
+        if self.parked.is_empty() && is_sparse(0, self.parked.capacity()) {
             self.parked.shrink_to_fit();
         }
         parked
