@@ -11,6 +11,18 @@ use sfo_pool::PoolErrorCode::{Cleared, Clearing, Failed};
 
 use common::*;
 
+/// A pool that is being cleared while the creation of a request waits at the gate.
+#[track_caller]
+fn clear_during_creation<P: TestPool>() -> (P, Factory, Get<P>, Call<()>) {
+    let (pool, factory) = Setup::max(1).open::<P>();
+    factory.gate();
+    let mut request = pool.get();
+    request.expect_pending();
+    let mut clear = pool.clear();
+    clear.expect_pending();
+    (pool, factory, request, clear)
+}
+
 laws! {
     async fn a_clear_of_an_empty_pool_ends_at_once<P: TestPool>()
         on General, Keyed, Classified, Any
@@ -95,12 +107,7 @@ laws! {
     async fn a_creation_under_way_that_succeeds_is_destroyed_and_cleared<P: TestPool>()
         on General, Keyed, Classified, Any
     {
-        let (pool, factory) = Setup::max(1).open::<P>();
-        factory.gate();
-        let mut a = pool.get();
-        a.expect_pending();
-        let mut clear = pool.clear();
-        clear.expect_pending();
+        let (pool, factory, mut a, mut clear) = clear_during_creation::<P>();
         assert!(!a.is_woken(), "it runs to its end");
 
         factory.end(Outcome::Worker);
@@ -116,12 +123,7 @@ laws! {
     async fn a_creation_under_way_that_fails_does_so_as_it_is<P: TestPool>()
         on General, Keyed, Classified, Any
     {
-        let (pool, factory) = Setup::max(1).open::<P>();
-        factory.gate();
-        let mut a = pool.get();
-        a.expect_pending();
-        let mut clear = pool.clear();
-        clear.expect_pending();
+        let (_pool, factory, mut a, mut clear) = clear_during_creation::<P>();
 
         factory.end(Outcome::Error("no more workers"));
         let error = a.expect_error();
@@ -134,12 +136,7 @@ laws! {
         on General, Keyed, Classified, Any
     {
         for panics in [true, false] {
-            let (pool, factory) = Setup::max(1).open::<P>();
-            factory.gate();
-            let mut a = pool.get();
-            a.expect_pending();
-            let mut clear = pool.clear();
-            clear.expect_pending();
+            let (_pool, factory, mut a, mut clear) = clear_during_creation::<P>();
 
             if panics {
                 factory.end(Outcome::Panic("no more workers"));
@@ -256,12 +253,7 @@ laws! {
     async fn a_creation_that_an_abandoned_clear_met_is_cleared<P: TestPool>()
         on General, Keyed, Classified, Any
     {
-        let (pool, factory) = Setup::max(1).open::<P>();
-        factory.gate();
-        let mut a = pool.get();
-        a.expect_pending();
-        let mut clear = pool.clear();
-        clear.expect_pending();
+        let (pool, factory, mut a, clear) = clear_during_creation::<P>();
         drop(clear);
         let b = &mut wait(1, || pool.get())[0];
 

@@ -92,40 +92,6 @@ fn a_worker_that_supports_another_key_is_not_used_for_it() {
     });
 }
 
-#[test]
-fn a_new_worker_of_another_key_than_asked_for_is_refused() {
-    watched(|| async {
-        let (pool, factory) = Setup::max(1).open::<Keyed>();
-        factory.gate();
-        let mut waiters = wait(2, || pool.get_of(1));
-        factory.end(Outcome::WorkerOf(2));
-        waiters.remove(0).expect_code(PoolErrorCode::InvalidConfig);
-        assert_eq!((factory.created(), factory.live()), (1, 0));
-        waiters[0].expect_pending();
-        factory.end(Outcome::Worker);
-        assert_eq!(waiters.remove(0).expect_worker().id(), 1);
-    });
-}
-
-#[test]
-fn a_new_worker_that_denies_its_key_is_refused() {
-    watched(|| async {
-        let (pool, factory) = Setup::max(1).open::<Keyed>();
-        factory.gate();
-        let mut waiters = wait(2, || pool.get_of(1));
-        let maker = factory.clone();
-        factory.on(Callback::Names, move |id| maker.worker(id).deny_own());
-        factory.end(Outcome::Worker);
-        waiters.remove(0).expect_code(PoolErrorCode::InvalidConfig);
-        assert_eq!((factory.created(), factory.live()), (1, 0));
-
-        factory.no_longer_on(Callback::Names);
-        waiters[0].expect_pending();
-        factory.end(Outcome::Worker);
-        assert_eq!(waiters.remove(0).expect_worker().id(), 1);
-    });
-}
-
 const WAYS_TO_SPOIL: [fn(&WorkerState); 2] = [|state| state.change_key(9), WorkerState::deny_own];
 
 #[test]
@@ -140,20 +106,6 @@ fn a_worker_that_changed_or_denies_its_key_while_borrowed_is_destroyed() {
             drop(holder);
             assert_eq!((factory.destroyed(), waiter.expect_worker().id()), (1, 1));
             assert_eq!(pool.get_of(9).expect_worker().id(), 2, "nor is it filed elsewhere");
-        }
-    });
-}
-
-#[test]
-fn a_worker_that_changed_or_denies_its_key_while_idle_is_destroyed() {
-    watched(|| async {
-        for spoil in WAYS_TO_SPOIL {
-            let (pool, factory) = Setup::max(1).open::<Keyed>();
-            drop(pool.get_of(1).expect_worker());
-            spoil(&factory.worker(0));
-            let _guard = pool.get_of(1).expect_worker();
-            assert!(factory.worker(0).is_destroyed.load(SeqCst));
-            assert_eq!((factory.calls(), factory.live()), (2, 1));
         }
     });
 }

@@ -38,21 +38,6 @@ fn expect_limit<P: TestPool>(limit: u16) {
     assert_eq!(factory.calls(), usize::from(limit));
 }
 
-/// The same numbers each time, without any pattern.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) as usize % sides
-    }
-
-    fn pick<T>(&mut self, from: &mut Vec<T>) -> Option<T> {
-        let count = from.len();
-        (count > 0).then(|| from.swap_remove(self.roll(count)))
-    }
-}
-
 #[test]
 fn a_limit_of_zero_is_reported_by_name() {
     watched(|| async {
@@ -136,7 +121,7 @@ laws! {
             let factory = factory.clone();
             move |_| assert!(factory.live() + factory.waiting() < LIMIT, "a slot too many")
         });
-        let mut dice = Dice(1);
+        let mut dice = Dice::new(1);
         let (mut calls, mut guards) = (Vec::new(), Vec::<P::Guard>::new());
         for _ in 0..20_000 {
             match dice.roll(10) {
@@ -176,7 +161,7 @@ laws! {
                 let pool = &pool;
                 scope.spawn(move || {
                     let runtime = runtime::Builder::new_current_thread().build().unwrap();
-                    let mut dice = Dice(seed);
+                    let mut dice = Dice::new(seed);
                     for _ in 0..1000 {
                         if dice.roll(3) == 0 {
                             drop(pool.get().poll());

@@ -22,17 +22,6 @@ const LIMIT: u16 = 3;
 /// How long a run may stand still.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-}
-
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().expect("a number"))
 }
@@ -80,7 +69,7 @@ fn act<P: TestPool>(pool: &P, factory: &Factory, dice: &mut Dice) {
 
 /// One thread's part. A panic on purpose ends one action, not the thread.
 fn work<P: TestPool>(pool: &P, factory: &Factory, seed: u64, rounds: u64) {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     for _ in 0..rounds {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             act(pool, factory, &mut dice);

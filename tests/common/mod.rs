@@ -4,6 +4,7 @@
 
 mod call;
 mod crowd;
+mod dice;
 mod keys;
 mod pools;
 mod workers;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub use self::call::Call;
 pub use self::crowd::{poll_woken, wait, woken};
+pub use self::dice::Dice;
 pub use self::keys::{KeyProbe, ProbedFactory, ProbedGuard, ProbedKey, ProbedKeys, ProbedWorker};
 pub use self::pools::{Any, Classified, General, Get, Keyed, Setup, TestPool};
 pub use self::workers::{Callback, Factory, Outcome, TestWorker, WorkerState};

@@ -64,7 +64,7 @@ pub trait TestPool: Clone + Send + Sync + 'static {
     fn get(&self) -> Call<PoolResult<Self::Guard>>;
     fn clear(&self) -> Call<()>;
     fn cleanup(&self) -> usize;
-    /// Ends when nothing but this handle refers to the pool any more, with a probe of its end.
+    /// Tells whether the pool is gone, without keeping it.
     fn probe(&self) -> Box<dyn Fn() -> bool + Send>;
 
     /// So many workers that are served at once.
