@@ -99,6 +99,12 @@ pub use self::worker_pool::{
     Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
 };
 
+/// Lives through a history of the scheduler, for `fuzz/` alone.
+#[cfg(fuzzing)]
+pub fn live(history: &[u8]) {
+    scheduler::live(history);
+}
+
 /// The other documents whose examples the tests compile.
 #[cfg(doctest)]
 mod documents {

@@ -33,7 +33,7 @@ mod rules;
 mod settle;
 mod waiter;
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod tests;
 
 use std::collections::BTreeMap;
@@ -51,6 +51,8 @@ pub(crate) use self::clear::ClearId;
 pub(crate) use self::effects::{Doomed, Effects};
 pub(crate) use self::release::{Birth, ReturnPlan};
 pub(crate) use self::rules::{Rules, Sharing};
+#[cfg(fuzzing)]
+pub(crate) use self::tests::bytes::live;
 pub(crate) use self::waiter::{Lane, Ticket};
 
 /// One unit of counted capacity, from before a creation until after the worker's destructor.

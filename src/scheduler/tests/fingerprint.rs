@@ -1,6 +1,6 @@
 use super::world::{Request, World};
 use crate::scheduler::waiter::WaiterState;
-use crate::scheduler::{Slot, Stage};
+use crate::scheduler::{Slot, Stage, Ticket};
 
 const NONE: u8 = u8::MAX;
 
@@ -34,18 +34,9 @@ impl World {
         print
     }
 
-    fn place(&self, ticket: crate::scheduler::Ticket) -> u8 {
+    fn place(&self, ticket: Ticket) -> u8 {
         let place = self.requests().iter().position(|request| request.ticket == ticket);
         place.map_or(NONE, |place| place as u8)
-    }
-
-    /// All requests under way, the oldest first.
-    pub(super) fn requests(&self) -> Vec<&Request> {
-        let asked = self.asked.iter().map(|(request, _, _)| request);
-        let creating = self.creating.iter().map(|(request, _)| request);
-        let mut requests: Vec<_> = asked.chain(creating).chain(&self.waiting).collect();
-        requests.sort_unstable_by_key(|request| request.ticket);
-        requests
     }
 
     fn print_requests(&self, print: &mut Vec<u8>) {

@@ -4,11 +4,18 @@
 //! creation that ends) is an event of its own, so that every interleaving of the shell is a history
 //! here. After every event every invariant is checked.
 
+#[cfg(test)]
 mod agreement;
+pub(super) mod bytes;
+mod comparison;
+#[cfg(test)]
 mod exploration;
+#[cfg(test)]
 mod fingerprint;
+#[cfg(test)]
 mod histories;
 mod invariants;
 mod model;
+#[cfg(test)]
 mod regressions;
 mod world;

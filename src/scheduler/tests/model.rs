@@ -1,6 +1,6 @@
 //! The rules once more, to be compared with the scheduler: plain vectors, linear scans, no index.
 
-use super::agreement::{Held, Place, Snapshot, Step};
+use super::comparison::{Held, Place, Snapshot, Step};
 use super::world::{Unit, Wanted, can_serve};
 use crate::scheduler::{Rules, Sharing};
 

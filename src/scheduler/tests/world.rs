@@ -20,7 +20,8 @@ pub(super) enum Bell {
 /// What a request in the world asked for; `None`: any.
 pub(super) type Wanted = Option<u32>;
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Request {
     pub(super) number: usize,
     pub(super) wanted: Wanted,
@@ -39,7 +40,8 @@ impl Request {
 }
 
 /// All that is outside the scheduler: what a shell, its callers and its workers would be doing.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct World {
     pub(super) scheduler: Scheduler<u32, Unit, Bell>,
     pub(super) rules: Rules,
@@ -79,10 +81,6 @@ pub(super) enum Choice {
     AbandonClear(usize),
 }
 
-impl Choice {
-    pub(super) const KINDS: usize = 14;
-}
-
 /// Workers of class 2 serve class 0 as well.
 fn serves(unit: &Unit, class: &u32) -> bool {
     unit.class == *class || (unit.class == 2 && *class == 0)
@@ -111,6 +109,15 @@ impl World {
 
     pub(super) fn shares(&self) -> bool {
         matches!(self.rules.sharing, Sharing::Target(_))
+    }
+
+    /// All requests under way, the oldest first.
+    pub(super) fn requests(&self) -> Vec<&Request> {
+        let asked = self.asked.iter().map(|(request, _, _)| request);
+        let creating = self.creating.iter().map(|(request, _)| request);
+        let mut requests: Vec<_> = asked.chain(creating).chain(&self.waiting).collect();
+        requests.sort_unstable_by_key(|request| request.ticket);
+        requests
     }
 
     /// Everything that may happen next, with at most so many requests and clears at a time.

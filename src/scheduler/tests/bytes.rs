@@ -1,0 +1,67 @@
+//! Histories spelled in bytes, for a fuzzer that learns from what they reach.
+//!
+//! The first bytes choose the limits, every other one the next of the events that may happen then.
+//! The model has to agree after each, and everything has to end well from where the bytes end.
+
+use super::comparison::Pair;
+use crate::scheduler::{Rules, Sharing};
+
+/// More make a history slower, not different.
+const MAX_EVENTS: usize = 400;
+
+/// Lives through the history, and panics where the scheduler is wrong.
+pub(crate) fn live(bytes: &[u8]) {
+    let Some((header, events)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let [sharing, bucket, idle, creation, timeout, passes, size] = *header;
+    let sharing = match sharing % 5 {
+        0 => Sharing::Sole,
+        1 => Sharing::Apart,
+        target => Sharing::Target(usize::from(target) - 1),
+    };
+    let rules = Rules {
+        bucket_limit: limit(bucket, 1),
+        bucket_idle_limit: limit(idle, 0),
+        creation_limit: limit(creation, 1),
+        idle_timeout: (timeout % 4).checked_sub(1).map(u64::from),
+        max_passes: u32::from(passes % 3),
+        sharing,
+    };
+    let classes = if sharing == Sharing::Sole { 1 } else { 1 + u32::from(size % 3) };
+    let crowd = 1 + usize::from(size / 3 % 6);
+
+    let mut pair = Pair::new(rules, classes);
+    for event in events.iter().take(MAX_EVENTS) {
+        let choices = pair.world.choices(crowd, 2);
+        let Some(&choice) = choices.get(usize::from(*event) % choices.len().max(1)) else {
+            break;
+        };
+        pair.apply(choice);
+        pair.world.check_service(choice);
+        pair.world.check();
+    }
+    pair.world.wind_up();
+}
+
+/// From `least` to 3, or none.
+fn limit(byte: u8, least: usize) -> usize {
+    let limit = least + usize::from(byte) % (5 - least);
+    if limit > 3 { usize::MAX } else { limit }
+}
+
+/// What the fuzzer found worth keeping.
+#[cfg(test)]
+#[test]
+fn every_history_of_the_corpus_is_right() -> std::io::Result<()> {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let mut histories = 0;
+    for entry in std::fs::read_dir(corpus)? {
+        let path = entry?.path();
+        println!("{}", path.display());
+        live(&std::fs::read(path)?);
+        histories += 1;
+    }
+    assert!(histories > 0);
+    Ok(())
+}
