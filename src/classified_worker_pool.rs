@@ -713,7 +713,9 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     type Worker = W;
 
     async fn create(&self, c: Option<C>) -> PoolResult<Filed<C, W>> {
-        let worker = Fragile::new(self.factory.create(c.clone()).await?);
+        let c = c.map(Fragile::new);
+        let asked = c.as_deref().cloned();
+        let worker = Fragile::new(self.factory.create(asked).await?);
         let primary = worker.classification();
         file(
             worker,

@@ -542,8 +542,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Key
     type Worker = W;
 
     async fn create(&self, key: Option<K>) -> PoolResult<Filed<K, W>> {
-        let key = key.expect("a request to a keyed pool names a key");
-        let worker = Fragile::new(self.factory.create(key.clone()).await?);
+        let key = Fragile::new(key.expect("a request to a keyed pool names a key"));
+        let worker = Fragile::new(self.factory.create(K::clone(&key)).await?);
         let primary = worker.primary_key();
         file(
             worker,

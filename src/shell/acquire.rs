@@ -4,7 +4,7 @@ use super::aftermath::Aftermath;
 use super::bell::Notify;
 use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};
-use super::{Dead, Loan, Shell, Trade, Unit};
+use super::{Dead, Fragile, Loan, Shell, Trade, Unit};
 use crate::PoolResult;
 use crate::error::{invalid_config, refused};
 use crate::scheduler::{Entered, Entry, Lent, Refusal, Ticket, Wish};
@@ -22,7 +22,7 @@ pub(crate) enum Request<K> {
 /// A key, and its hash, for which the user's code is asked once.
 pub(crate) struct Hashed<K> {
     pub(super) hash: u64,
-    pub(super) key: K,
+    pub(super) key: Fragile<K>,
 }
 
 /// How far a request has come.
@@ -39,6 +39,7 @@ impl<T: Trade> Shell<T> {
     }
 
     pub(super) fn hashed(&self, key: T::Key) -> Hashed<T::Key> {
+        let key = Fragile::new(key);
         Hashed { hash: self.hash(&key), key }
     }
 
@@ -165,7 +166,7 @@ impl<T: Trade> Shell<T> {
 impl<K: Clone> Request<K> {
     fn key(&self) -> Option<K> {
         match self {
-            Self::Of(hashed) => Some(hashed.key.clone()),
+            Self::Of(hashed) => Some(K::clone(&hashed.key)),
             Self::Sole | Self::Any => None,
         }
     }

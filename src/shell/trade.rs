@@ -47,16 +47,17 @@ impl<K, W> Filed<K, W> {
 pub(crate) fn file<K: Clone + Eq, W>(
     worker: Fragile<W>,
     key: K,
-    asked: Option<K>,
+    asked: Option<Fragile<K>>,
     serves: impl FnOnce(&W, K) -> bool,
     mismatched: &'static str,
     denied: &'static str,
 ) -> PoolResult<Filed<K, W>> {
-    if asked.is_some_and(|asked| asked != key) {
+    let key = Fragile::new(key);
+    if asked.is_some_and(|asked| *asked != *key) {
         return Err(crate::error::invalid_config(mismatched));
     }
-    if !serves(&worker, key.clone()) {
+    if !serves(&worker, K::clone(&key)) {
         return Err(crate::error::invalid_config(denied));
     }
-    Ok(Filed { worker: worker.into_inner(), key })
+    Ok(Filed { worker: worker.into_inner(), key: key.into_inner() })
 }

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use super::acquire::Hashed;
-use super::{Fragile, Loan, Shell, Trade, Unit};
+use super::aftermath::Aftermath;
+use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Slot};
 
 /// A slot in which a worker may be created. Dropping it gives the slot back.
@@ -30,8 +31,8 @@ impl<T: Trade> Vacancy<T> {
     pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
         let unit = Fragile::new(unit);
         let class = for_any.then(|| self.shell.hashed(unit.key.clone()));
-        let mut spare_key = class.as_ref().map(|class| class.key.clone());
-        let bucket = class.as_ref().map(|class| (class.hash, &class.key));
+        let mut spare_key = class.as_ref().map(|class| T::Key::clone(&class.key));
+        let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
         let shell = Arc::clone(&self.shell);
         let mut errands = shell.errands();
         let birth = shell.books.with(|books| {
@@ -45,15 +46,23 @@ impl<T: Trade> Vacancy<T> {
                 Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(class)) => {
-                drop((unit, spare_key));
+                destroy(unit, spare_key);
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Cleared, _) => {
-                drop(unit);
+                destroy(unit, spare_key);
                 Filled::Cleared
             }
         }
     }
+}
+
+/// A worker that is not welcome, and a key that was not needed.
+fn destroy<K, W>(unit: Fragile<Filed<K, W>>, spare_key: Option<K>) {
+    let mut aftermath = Aftermath::default();
+    unit.into_inner().destroy(&mut aftermath);
+    aftermath.run(|| drop(spare_key));
+    aftermath.resume();
 }
 
 impl<T: Trade> Drop for Vacancy<T> {

@@ -6,6 +6,7 @@ mod call;
 mod crowd;
 mod dice;
 mod keys;
+pub mod mines;
 mod pools;
 mod workers;
 
