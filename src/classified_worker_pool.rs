@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Filed, Fragile, Handle, Loan, Request, Trade, file};
+use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Request, Trade, file};
 use crate::{PoolOptions, PoolResult};
 
 /// What can be the class of a worker in a [`ClassifiedWorkerPool`]: every type that can be cloned,
@@ -520,8 +520,12 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     pub async fn get_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let loan = self.handle.acquire(Request::Any).await?;
-        Ok(ClassifiedWorkerGuard { loan })
+        match self.handle.begin(Request::Any) {
+            Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
+            Begun::Pursues(pursuit) => {
+                pursuit.finish().await.map(|loan| ClassifiedWorkerGuard { loan })
+            }
+        }
     }
 
     /// Gets a worker that serves `classification`, in the order that
@@ -576,8 +580,12 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         classification: C,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
         let request = self.handle.request_of(classification);
-        let loan = self.handle.acquire(request).await?;
-        Ok(ClassifiedWorkerGuard { loan })
+        match self.handle.begin(request) {
+            Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
+            Begun::Pursues(pursuit) => {
+                pursuit.finish().await.map(|loan| ClassifiedWorkerGuard { loan })
+            }
+        }
     }
 
     /// Destroys the idle workers that have expired, and returns how many there were.

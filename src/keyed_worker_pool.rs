@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Filed, Fragile, Handle, Loan, Trade, file};
+use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Trade, file};
 use crate::{PoolOptions, PoolResult};
 
 /// What can be the key of a [`KeyedWorkerPool`]: every type that can be cloned, hashed and compared.
@@ -422,8 +422,10 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         key: K,
     ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
         let request = self.handle.request_of(key);
-        let loan = self.handle.acquire(request).await?;
-        Ok(KeyedWorkerGuard { loan })
+        match self.handle.begin(request) {
+            Begun::Served(loan) => Ok(KeyedWorkerGuard { loan }),
+            Begun::Pursues(pursuit) => pursuit.finish().await.map(|loan| KeyedWorkerGuard { loan }),
+        }
     }
 
     /// Destroys the idle workers of all keys that have expired, and returns how many there were.

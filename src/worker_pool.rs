@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Filed, Handle, Loan, Request, Trade};
+use crate::shell::{Begun, Filed, Handle, Loan, Request, Trade};
 use crate::{PoolOptions, PoolResult};
 
 /// Something scarce that a pool lends out: a connection, a session, a child process.
@@ -377,7 +377,10 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # }
     /// ```
     pub async fn get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<WorkerGuard<W, F>> {
-        let loan = self.handle.acquire(Request::Sole).await?;
+        let loan = match self.handle.begin(Request::Sole) {
+            Begun::Served(loan) => loan,
+            Begun::Pursues(pursuit) => pursuit.finish().await?,
+        };
         Ok(WorkerGuard { loan })
     }
 

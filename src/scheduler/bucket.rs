@@ -2,22 +2,21 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::{Index, IndexMut};
 
 use hashbrown::HashTable;
+use slab::Slab;
 
 use super::Ticket;
+use super::compact::Compact;
+use super::recency::Place;
 
-/// Names a bucket without asking its key: the hash finds it, the serial number tells it apart from
-/// an earlier bucket of an equal key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BucketId {
-    hash: u64,
-    serial: u64,
-}
+/// Names a bucket without asking its key. Another bucket may have the name when this one is gone.
+pub(crate) type BucketId = Compact;
 
 /// Everything that the scheduler knows of one key.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Bucket<K, V> {
     pub(super) key: K,
+    hash: u64,
     id: BucketId,
     /// Workers that live, in or out of the pool, and creations under way.
     pub(super) slots: usize,
@@ -42,13 +41,14 @@ pub(super) struct Idle<V> {
     /// The how-manieth return to the idle workers of the whole scheduler it was.
     pub(super) order: u64,
     /// Where it stands in the order across buckets, if there is one.
-    pub(super) place: Option<usize>,
+    pub(super) place: Option<Place>,
 }
 
 impl<K, V> Bucket<K, V> {
-    fn new(key: K, id: BucketId) -> Self {
+    fn new(key: K, hash: u64, id: BucketId) -> Self {
         Self {
             key,
+            hash,
             id,
             slots: 0,
             creating: 0,
@@ -69,7 +69,7 @@ impl<K, V> Bucket<K, V> {
 
     #[inline]
     pub(super) fn push_idle(&mut self, idle: Idle<V>) {
-        if self.idle.is_empty() {
+        if self.idle.capacity() == 0 {
             // Most buckets of a keyed pool never hold more than one.
             self.idle.reserve_exact(1);
         }
@@ -78,7 +78,9 @@ impl<K, V> Bucket<K, V> {
 
     #[inline]
     pub(super) fn take_idle(&mut self, index: usize) -> Idle<V> {
-        let idle = self.idle.remove(index).expect("the index was found under the same lock");
+        let is_newest = index + 1 == self.idle.len();
+        let idle = if is_newest { self.idle.pop_back() } else { self.idle.remove(index) };
+        let idle = idle.expect("the index was found under the same lock");
         if is_sparse(self.idle.len(), self.idle.capacity()) {
             self.idle.shrink_to(self.idle.len() * 2);
         }
@@ -92,58 +94,67 @@ pub(super) fn is_sparse(len: usize, capacity: usize) -> bool {
     capacity > 32 && len < capacity / 8
 }
 
-const SOLE: BucketId = BucketId { hash: 0, serial: 0 };
-
 /// The buckets that exist. None is kept that nothing needs, but for the sole one.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Buckets<K, V> {
-    sole: Option<Bucket<K, V>>,
-    table: HashTable<Box<Bucket<K, V>>>,
-    last_serial: u64,
+    /// Boxed, for a slab keeps its room as long as one of its last is in use.
+    all: Slab<Box<Bucket<K, V>>>,
+    /// By key; the sole one is not in it.
+    by_key: HashTable<BucketId>,
+    sole: Option<BucketId>,
 }
 
 impl<K, V> Buckets<K, V> {
     pub(super) fn new(sole: Option<K>) -> Self {
-        Self {
-            sole: sole.map(|key| Bucket::new(key, SOLE)),
-            table: HashTable::new(),
-            last_serial: SOLE.serial,
-        }
+        let mut buckets = Self { all: Slab::new(), by_key: HashTable::new(), sole: None };
+        buckets.sole = sole.map(|key| buckets.add(0, key));
+        buckets
     }
 
+    #[inline]
     pub(super) fn sole(&self) -> Option<BucketId> {
-        self.sole.as_ref().map(Bucket::id)
+        self.sole
     }
 
     pub(super) fn ids(&self) -> Vec<BucketId> {
-        let table = self.table.iter().map(|bucket| &**bucket);
-        self.sole.iter().chain(table).map(Bucket::id).collect()
+        self.all.iter().map(|(_, bucket)| bucket.id).collect()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Bucket<K, V>> {
-        self.sole.iter_mut().chain(self.table.iter_mut().map(|bucket| &mut **bucket))
+        self.all.iter_mut().map(|(_, bucket)| &mut **bucket)
     }
 
     pub(super) fn insert(&mut self, hash: u64, key: K) -> BucketId {
-        self.last_serial += 1;
-        let id = BucketId { hash, serial: self.last_serial };
-        self.table.insert_unique(hash, Box::new(Bucket::new(key, id)), |bucket| bucket.id.hash);
+        let id = self.add(hash, key);
+        let Self { all, by_key, .. } = self;
+        by_key.insert_unique(hash, id, |id| all[id.get()].hash);
+        id
+    }
+
+    fn add(&mut self, hash: u64, key: K) -> BucketId {
+        let entry = self.all.vacant_entry();
+        let id = BucketId::new(entry.key());
+        entry.insert(Box::new(Bucket::new(key, hash, id)));
         id
     }
 
     /// Removes the bucket if nothing needs it, and returns its key.
     pub(super) fn sweep(&mut self, id: BucketId) -> Option<K> {
-        if id == SOLE {
+        let Self { all, by_key, sole } = self;
+        let bucket = all.get(id.get())?;
+        if bucket.is_needed() || *sole == Some(id) {
             return None;
         }
-        let entry = self.table.find_entry(id.hash, |bucket| bucket.id == id).ok()?;
-        if entry.get().is_needed() {
-            return None;
+        if let Ok(entry) = by_key.find_entry(bucket.hash, |other| *other == id) {
+            entry.remove();
         }
-        let (bucket, _) = entry.remove();
-        if is_sparse(self.table.len(), self.table.capacity()) {
-            self.table.shrink_to(self.table.len() * 2, |bucket| bucket.id.hash);
+        let bucket = all.remove(id.get());
+        if all.is_empty() && is_sparse(0, all.capacity()) {
+            all.shrink_to_fit();
+        }
+        if is_sparse(by_key.len(), by_key.capacity()) {
+            by_key.shrink_to(by_key.len() * 2, |id| all[id.get()].hash);
         }
         Some(bucket.key)
     }
@@ -153,30 +164,24 @@ impl<K: Eq, V> Buckets<K, V> {
     /// Compares keys: the one place where the scheduler runs a key's code.
     #[inline]
     pub(super) fn find(&self, hash: u64, key: &K) -> Option<BucketId> {
-        let found = self.table.find(hash, |bucket| bucket.id.hash == hash && bucket.key == *key);
-        found.map(|bucket| bucket.id)
+        let is_it = |bucket: &Bucket<K, V>| bucket.hash == hash && bucket.key == *key;
+        self.by_key.find(hash, |id| is_it(&self.all[id.get()])).copied()
     }
 }
 
-/// Whoever holds a [`BucketId`] also holds, or found in the books, what keeps the bucket needed.
-const NEEDED: &str = "a slot, a waiter or an idle worker keeps its bucket in being";
-
+/// Whoever holds a [`BucketId`] also holds, or found in the books, what keeps the bucket in being.
 impl<K, V> Index<BucketId> for Buckets<K, V> {
     type Output = Bucket<K, V>;
 
+    #[inline]
     fn index(&self, id: BucketId) -> &Self::Output {
-        match &self.sole {
-            Some(sole) => sole,
-            None => self.table.find(id.hash, |bucket| bucket.id == id).expect(NEEDED),
-        }
+        &self.all[id.get()]
     }
 }
 
 impl<K, V> IndexMut<BucketId> for Buckets<K, V> {
+    #[inline]
     fn index_mut(&mut self, id: BucketId) -> &mut Self::Output {
-        match &mut self.sole {
-            Some(sole) => sole,
-            None => self.table.find_mut(id.hash, |bucket| bucket.id == id).expect(NEEDED),
-        }
+        &mut self.all[id.get()]
     }
 }

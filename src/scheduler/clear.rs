@@ -56,7 +56,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let mut given = Vec::new();
         for waiter in self.waiters.values_mut() {
             waiter.promised = false;
-            effects.rings.extend(waiter.bell.take());
+            effects.ring(waiter.bell.take());
             given.push(std::mem::replace(&mut waiter.state, WaiterState::Cleared));
         }
         for state in given {
@@ -76,7 +76,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
 
     pub(super) fn end_clears(&mut self, effects: &mut Effects<K, V, B>) {
         if self.slots == 0 {
-            effects.rings.extend(std::mem::take(&mut self.clears).into_values());
+            effects.ring(std::mem::take(&mut self.clears).into_values());
         }
     }
 }

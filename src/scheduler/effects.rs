@@ -1,19 +1,29 @@
-use std::collections::VecDeque;
+use std::mem;
 
 use super::{Slot, Ticket};
 
-/// What an event asks its caller to do once the lock is released: ring first, destroy after.
+/// What an event asks its caller to do once the lock is released.
+///
+/// Most events have nothing to ask for, and most others one thing: neither allocates.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Effects<K, V, B> {
-    /// Bells of requests and clears that have something to collect.
-    pub(crate) rings: Vec<B>,
-    /// Workers that leave the pool. Each keeps its slot until [`Scheduler::free`] is told.
+pub(crate) enum Effects<K, V, B> {
+    None,
+    One(Effect<K, V, B>),
+    Many(Vec<Effect<K, V, B>>),
+}
+
+/// Bells ring first; whatever runs a destructor comes after.
+#[derive(Debug)]
+pub(crate) enum Effect<K, V, B> {
+    /// A request or a clear has something to collect.
+    Ring(B),
+    /// A worker leaves the pool. It keeps its slot until [`Scheduler::free`] is told.
     ///
     /// [`Scheduler::free`]: super::Scheduler::free
-    pub(crate) doomed: VecDeque<Doomed<V>>,
-    /// Keys of buckets that are no more, for their destructor must not run under the lock.
-    pub(crate) keys: Vec<K>,
+    Destroy(Doomed<V>),
+    /// The key of a bucket that is no more.
+    DropKey(K),
 }
 
 /// A worker to destroy, its slot, and the request that its slot was cleared for.
@@ -25,19 +35,48 @@ pub(crate) struct Doomed<V> {
     pub(crate) heir: Option<Ticket>,
 }
 
+impl<K, V, B> Default for Effects<K, V, B> {
+    #[inline]
+    fn default() -> Self {
+        Self::None
+    }
+}
+
 impl<K, V, B> Effects<K, V, B> {
     #[inline]
-    pub(crate) fn new() -> Self {
-        Self { rings: Vec::new(), doomed: VecDeque::new(), keys: Vec::new() }
-    }
-
-    /// Whether there is nothing to do, as on a warm pool.
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.rings.is_empty() && self.doomed.is_empty() && self.keys.is_empty()
+        matches!(self, Self::None)
     }
 
-    pub(super) fn doom(&mut self, value: V, slot: Slot, heir: Option<Ticket>) {
-        self.doomed.push_back(Doomed { value, slot, heir });
+    /// Takes all of them, in the order in which they came up.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(Effect<K, V, B>)) {
+        match mem::take(self) {
+            Self::None => {}
+            Self::One(effect) => each(effect),
+            Self::Many(effects) => effects.into_iter().for_each(each),
+        }
+    }
+
+    pub(crate) fn doom(&mut self, value: V, slot: Slot, heir: Option<Ticket>) {
+        self.push(Effect::Destroy(Doomed { value, slot, heir }));
+    }
+
+    pub(super) fn ring(&mut self, bells: impl IntoIterator<Item = B>) {
+        bells.into_iter().for_each(|bell| self.push(Effect::Ring(bell)));
+    }
+
+    pub(super) fn drop_key(&mut self, key: K) {
+        self.push(Effect::DropKey(key));
+    }
+
+    fn push(&mut self, effect: Effect<K, V, B>) {
+        *self = match mem::take(self) {
+            Self::None => Self::One(effect),
+            Self::One(first) => Self::Many(vec![first, effect]),
+            Self::Many(mut effects) => {
+                effects.push(effect);
+                Self::Many(effects)
+            }
+        };
     }
 }

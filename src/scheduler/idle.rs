@@ -19,8 +19,9 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.last_return += 1;
         let order = self.last_return;
         let place = self.recency.as_mut().map(|recency| recency.push(bucket, order));
-        self.buckets[bucket].push_idle(Idle { value, since: now, order, place });
-        if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
+        let home = &mut self.buckets[bucket];
+        home.push_idle(Idle { value, since: now, order, place });
+        if home.idle.len() > self.rules.bucket_idle_limit {
             self.doom(bucket, None, effects);
         }
         if self.commons.is_some() {
@@ -103,6 +104,9 @@ impl<K, V, B> Scheduler<K, V, B> {
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) -> usize {
+        if self.rules.idle_timeout.is_none() {
+            return 0;
+        }
         let mut count = 0;
         while let Some(bucket) = self.expired_in(scope, now) {
             self.doom(bucket, None, effects);
@@ -112,7 +116,6 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     fn expired_in(&self, scope: Option<BucketId>, now: u64) -> Option<BucketId> {
-        self.rules.idle_timeout?;
         let everywhere = self.commons.is_some() || scope.is_none();
         let bucket = match &self.recency {
             Some(recency) if everywhere => recency.oldest()?,

@@ -24,6 +24,7 @@ mod acquire;
 mod bucket;
 mod clear;
 mod commons;
+mod compact;
 mod effects;
 mod idle;
 mod lane;
@@ -48,7 +49,7 @@ use self::waiter::Waiter;
 pub(crate) use self::acquire::{Entered, Entry, Grant, Lent, Wish};
 pub(crate) use self::bucket::BucketId;
 pub(crate) use self::clear::ClearId;
-pub(crate) use self::effects::{Doomed, Effects};
+pub(crate) use self::effects::{Doomed, Effect, Effects};
 pub(crate) use self::release::{Birth, ReturnPlan};
 pub(crate) use self::rules::{Rules, Sharing};
 #[cfg(fuzzing)]
@@ -70,6 +71,7 @@ pub(crate) struct Slot {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)] // As wide as what stands beside it, so that a slot is moved in two words.
 enum Stage {
     Creating,
     Live,
@@ -227,6 +229,8 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     fn sweep(&mut self, id: BucketId, effects: &mut Effects<K, V, B>) {
-        effects.keys.extend(self.buckets.sweep(id));
+        if let Some(key) = self.buckets.sweep(id) {
+            effects.drop_key(key);
+        }
     }
 }

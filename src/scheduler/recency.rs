@@ -2,6 +2,7 @@ use slab::Slab;
 
 use super::BucketId;
 use super::bucket::is_sparse;
+use super::compact::Compact;
 
 /// Idle workers of all buckets in the order of their return.
 ///
@@ -11,9 +12,12 @@ use super::bucket::is_sparse;
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Recency {
     nodes: Slab<Node>,
-    oldest: Option<usize>,
-    newest: Option<usize>,
+    oldest: Option<Place>,
+    newest: Option<Place>,
 }
+
+/// Where an idle worker stands in the order.
+pub(super) type Place = Compact;
 
 /// An idle worker: the bucket in which it lies, and the number of its return.
 #[derive(Debug)]
@@ -21,8 +25,8 @@ pub(super) struct Recency {
 struct Node {
     bucket: BucketId,
     order: u64,
-    older: Option<usize>,
-    newer: Option<usize>,
+    older: Option<Place>,
+    newer: Option<Place>,
 }
 
 impl Recency {
@@ -30,26 +34,28 @@ impl Recency {
         Self { nodes: Slab::new(), oldest: None, newest: None }
     }
 
-    /// Adds the newest. The index that is returned removes it.
-    pub(super) fn push(&mut self, bucket: BucketId, order: u64) -> usize {
+    /// Adds the newest. The place that is returned removes it.
+    #[inline]
+    pub(super) fn push(&mut self, bucket: BucketId, order: u64) -> Place {
         let older = self.newest;
-        let index = self.nodes.insert(Node { bucket, order, older, newer: None });
+        let place = Place::new(self.nodes.insert(Node { bucket, order, older, newer: None }));
         match older {
-            Some(older) => self.nodes[older].newer = Some(index),
-            None => self.oldest = Some(index),
+            Some(older) => self.nodes[older.get()].newer = Some(place),
+            None => self.oldest = Some(place),
         }
-        self.newest = Some(index);
-        index
+        self.newest = Some(place);
+        place
     }
 
-    pub(super) fn remove(&mut self, index: usize) {
-        let Node { older, newer, .. } = self.nodes.remove(index);
+    #[inline]
+    pub(super) fn remove(&mut self, place: Place) {
+        let Node { older, newer, .. } = self.nodes.remove(place.get());
         match older {
-            Some(older) => self.nodes[older].newer = newer,
+            Some(older) => self.nodes[older.get()].newer = newer,
             None => self.oldest = newer,
         }
         match newer {
-            Some(newer) => self.nodes[newer].older = older,
+            Some(newer) => self.nodes[newer.get()].older = older,
             None => self.newest = older,
         }
     }
@@ -60,18 +66,23 @@ impl Recency {
 
     /// The bucket of the least recently used.
     pub(super) fn oldest(&self) -> Option<BucketId> {
-        self.oldest.map(|index| self.nodes[index].bucket)
+        self.oldest.map(|place| self.node(place).bucket)
     }
 
     /// The bucket of the most recently returned.
+    #[inline]
     pub(super) fn newest(&self) -> Option<BucketId> {
-        self.newest.map(|index| self.nodes[index].bucket)
+        self.newest.map(|place| self.node(place).bucket)
     }
 
     /// All of them with the number of their return, the newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = (u64, BucketId)> {
-        let newest = self.newest.map(|index| &self.nodes[index]);
-        let nodes = std::iter::successors(newest, |node| Some(&self.nodes[node.older?]));
+        let newest = self.newest.map(|place| self.node(place));
+        let nodes = std::iter::successors(newest, |node| Some(self.node(node.older?)));
         nodes.map(|node| (node.order, node.bucket))
+    }
+
+    fn node(&self, place: Place) -> &Node {
+        &self.nodes[place.get()]
     }
 }

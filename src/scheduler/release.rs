@@ -82,7 +82,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         &self,
         slot: &Slot,
         value: &V,
-        serves: impl Fn(&V, &K) -> bool,
+        mut serves: impl FnMut(&V, &K) -> bool,
     ) -> ReturnPlan {
         if slot.generation != self.generation {
             return ReturnPlan::Destroy;
@@ -97,7 +97,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 None => ReturnPlan::Keep(bucket),
             };
         };
-        let fits = |lane: &Lane| match *lane {
+        let mut fits = |lane: &Lane| match *lane {
             Lane::Any | Lane::AnyOnceRoom(_) => true,
             Lane::Of(wanted) => wanted == bucket || serves(value, &self.buckets[wanted].key),
         };

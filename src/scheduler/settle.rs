@@ -161,6 +161,6 @@ impl<K, V, B> Scheduler<K, V, B> {
     fn notify(&mut self, ticket: Ticket, state: WaiterState, effects: &mut Effects<K, V, B>) {
         let waiter = self.waiter(ticket);
         waiter.state = state;
-        effects.rings.extend(waiter.bell.take());
+        effects.ring(waiter.bell.take());
     }
 }

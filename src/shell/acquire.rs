@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
-use super::aftermath::Aftermath;
+use super::aftermath::{Aftermath, ask};
 use super::bell::Notify;
 use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};
 use super::{Dead, Fragile, Loan, Shell, Trade, Unit};
 use crate::PoolResult;
 use crate::error::{invalid_config, refused};
-use crate::scheduler::{Entered, Entry, Lent, Refusal, Ticket, Wish};
+use crate::scheduler::{Entered, Entry, Lent, Refusal, Slot, Ticket, Wish};
 
 /// What the user asks for.
 pub(crate) enum Request<K> {
@@ -25,11 +25,25 @@ pub(crate) struct Hashed<K> {
     pub(super) key: Fragile<K>,
 }
 
+/// A request after its first look at what is idle.
+pub(crate) enum Begun<'a, T: Trade> {
+    /// All that there is to do on a warm pool.
+    Served(Loan<T>),
+    Pursues(Pursuit<'a, T>),
+}
+
+/// A request that its first look has not served.
+pub(crate) struct Pursuit<'a, T: Trade> {
+    request: Request<T::Key>,
+    first: Result<Option<Turn<'a, T>>, Refusal>,
+    shell: &'a Arc<Shell<T>>,
+}
+
 /// How far a request has come.
-enum Turn<T: Trade> {
+enum Turn<'a, T: Trade> {
     Served(Loan<T>),
     /// The worker is dead. The place in the order is kept.
-    Dead(Ticket),
+    Dead(Ticket, Dead<'a, T>),
     Waits(Waiting<T>),
 }
 
@@ -43,70 +57,29 @@ impl<T: Trade> Shell<T> {
         Hashed { hash: self.hash(&key), key }
     }
 
-    /// Gets a worker: an idle one, one that somebody returns, or a new one.
-    pub(crate) async fn acquire(self: &Arc<Self>, request: Request<T::Key>) -> PoolResult<Loan<T>> {
-        if let Some(why) = &self.invalid {
-            return Err(invalid_config(why));
-        }
-        // The bucket that was full when a worker for any key turned out to belong there.
-        let mut full = None;
-        // A request takes its worker first, and lets dead ones go after.
-        let mut dead = Dead::new(self);
-        let mut turn = match self.look(&request, &mut dead).map_err(refused)? {
-            Some(turn) => turn,
-            None => self.enter(request.wish(None), None, &mut dead).map_err(refused)?,
-        };
-        let loan = loop {
-            turn = match turn {
-                Turn::Served(loan) => break loan,
-                Turn::Dead(ticket) => {
-                    let wish = request.wish(full.as_ref());
-                    match self.look_again(wish, ticket, &mut dead) {
-                        Some(turn) => turn,
-                        None => self.enter(wish, Some(ticket), &mut dead).map_err(refused)?,
-                    }
-                }
-                Turn::Waits(waiting) => {
-                    let ticket = waiting.ticket();
-                    let vacancy = match waiting.await.map_err(refused)? {
-                        Served::Worker(loan) => break loan,
-                        Served::Create(vacancy) => vacancy,
-                    };
-                    let unit = self.trade.create(request.key()).await?;
-                    match vacancy.fill(unit, matches!(request, Request::Any)) {
-                        Filled::Loan(loan) => break loan,
-                        Filled::Cleared => return Err(refused(Refusal::Cleared)),
-                        Filled::Full(slot, class) => {
-                            dead.add_empty(slot);
-                            full = Some(class);
-                            let wish = request.wish(full.as_ref());
-                            self.enter(wish, Some(ticket), &mut dead).map_err(refused)?
-                        }
-                    }
-                }
-            };
-        };
-        // Not at the end of the function, where a panic in them would lose the loan.
-        let mut aftermath = Aftermath::default();
-        aftermath.run(|| drop(dead));
-        aftermath.run(|| drop(full));
-        aftermath.run(|| drop(request));
-        Ok(aftermath.resume_instead_of(loan))
-    }
-
     /// Looks for an idle worker of the bucket asked for: all that a request does on a warm pool.
     #[inline]
-    fn look(
-        self: &Arc<Self>,
-        request: &Request<T::Key>,
-        dead: &mut Dead<'_, T>,
-    ) -> Result<Option<Turn<T>>, Refusal> {
+    pub(crate) fn begin(self: &Arc<Self>, request: Request<T::Key>) -> Begun<'_, T> {
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
-        let lent = self.books.with(|books| books.lend(request.wish(None), now, effects))?;
-        let turn = lent.map(|lent| self.examine(lent, dead));
-        Ok(errands.run_before(turn))
+        let lent = self.books.with(|books| books.lend(request.wish(None), now, effects));
+        let first = match lent {
+            Ok(Some(lent)) if errands.is_empty() => match self.examine(lent.value, lent.slot) {
+                Ok(loan) => {
+                    // Not at the end of the function, where a panic in it would lose the loan.
+                    let mut aftermath = Aftermath::default();
+                    aftermath.run(|| drop(request));
+                    return Begun::Served(aftermath.resume_instead_of(loan));
+                }
+                Err(dead) => Ok(Some(Turn::Dead(lent.ticket, dead))),
+            },
+            lent => {
+                let first = lent.map(|lent| lent.map(|lent| self.turn(lent)));
+                errands.run_before(first)
+            }
+        };
+        Begun::Pursues(Pursuit { request, first, shell: self })
     }
 
     /// Looks for another idle worker, of any bucket that may serve.
@@ -114,14 +87,14 @@ impl<T: Trade> Shell<T> {
         self: &Arc<Self>,
         wish: Wish<'_, T::Key>,
         ticket: Ticket,
-        dead: &mut Dead<'_, T>,
-    ) -> Option<Turn<T>> {
+        dead: &Dead<'_, T>,
+    ) -> Option<Turn<'_, T>> {
         let place = (ticket, dead.last()?);
         let now = self.clock.now();
         let mut errands = self.errands();
         let effects = &mut errands.effects;
         let lent = self.books.with(|books| books.lend_again(wish, place, now, T::serves, effects));
-        let turn = lent.map(|lent| self.examine(lent, dead));
+        let turn = lent.map(|lent| self.turn(lent));
         errands.run_before(turn)
     }
 
@@ -131,7 +104,7 @@ impl<T: Trade> Shell<T> {
         wish: Wish<'_, T::Key>,
         ticket: Option<Ticket>,
         dead: &mut Dead<'_, T>,
-    ) -> Result<Turn<T>, Refusal> {
+    ) -> Result<Turn<'_, T>, Refusal> {
         let held = dead.buried();
         let mut spare_key = wish.key().cloned();
         let (bell, listener) = Notify::new();
@@ -145,7 +118,7 @@ impl<T: Trade> Shell<T> {
             books.enter(entry, now, T::serves, effects)
         })?;
         let turn = match entered {
-            Entered::Lent(lent) => self.examine(lent, dead),
+            Entered::Lent(lent) => self.turn(lent),
             Entered::Waits(ticket) => Turn::Waits(Waiting::new(ticket, listener, self)),
         };
         let mut aftermath = errands.run();
@@ -153,13 +126,79 @@ impl<T: Trade> Shell<T> {
         Ok(aftermath.resume_instead_of(turn))
     }
 
-    /// The worker comes first; what has to be destroyed, after.
-    #[inline]
-    fn examine(self: &Arc<Self>, lent: Lent<Unit<T>>, dead: &mut Dead<'_, T>) -> Turn<T> {
-        match Loan::new(lent.value, lent.slot, self).examined(dead) {
-            Some(loan) => Turn::Served(loan),
-            None => Turn::Dead(lent.ticket),
+    fn turn(self: &Arc<Self>, lent: Lent<Unit<T>>) -> Turn<'_, T> {
+        match self.examine(lent.value, lent.slot) {
+            Ok(loan) => Turn::Served(loan),
+            Err(dead) => Turn::Dead(lent.ticket, dead),
         }
+    }
+
+    /// Asks a worker that was idle whether it is well.
+    #[inline]
+    fn examine(self: &Arc<Self>, unit: Unit<T>, slot: Slot) -> Result<Loan<T>, Dead<'_, T>> {
+        match ask(|| T::is_well(&unit)) {
+            Ok(true) => Ok(Loan::new(unit, slot, self)),
+            answer => {
+                let panic = answer.err().unwrap_or_default();
+                Err(panic.resume_instead_of(Dead::of(unit, slot, self)))
+            }
+        }
+    }
+}
+
+impl<T: Trade> Pursuit<'_, T> {
+    /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
+    /// one.
+    pub(crate) async fn finish(self) -> PoolResult<Loan<T>> {
+        let Self { request, first, shell } = self;
+        if let Some(why) = &shell.invalid {
+            return Err(invalid_config(why));
+        }
+        // The bucket that was full when a worker for any key turned out to belong there.
+        let mut full = None;
+        // A request takes its worker first, and lets dead ones go after.
+        let mut dead = Dead::new(shell);
+        let mut turn = match first.map_err(refused)? {
+            Some(turn) => turn,
+            None => shell.enter(request.wish(None), None, &mut dead).map_err(refused)?,
+        };
+        let loan = loop {
+            turn = match turn {
+                Turn::Served(loan) => break loan,
+                Turn::Dead(ticket, one) => {
+                    dead.append(one);
+                    let wish = request.wish(full.as_ref());
+                    match shell.look_again(wish, ticket, &dead) {
+                        Some(turn) => turn,
+                        None => shell.enter(wish, Some(ticket), &mut dead).map_err(refused)?,
+                    }
+                }
+                Turn::Waits(waiting) => {
+                    let ticket = waiting.ticket();
+                    let vacancy = match waiting.await.map_err(refused)? {
+                        Served::Worker(loan) => break loan,
+                        Served::Create(vacancy) => vacancy,
+                    };
+                    let unit = shell.trade.create(request.key()).await?;
+                    match vacancy.fill(unit, matches!(request, Request::Any)) {
+                        Filled::Loan(loan) => break loan,
+                        Filled::Cleared => return Err(refused(Refusal::Cleared)),
+                        Filled::Full(slot, class) => {
+                            dead.add_empty(slot);
+                            full = Some(class);
+                            let wish = request.wish(full.as_ref());
+                            shell.enter(wish, Some(ticket), &mut dead).map_err(refused)?
+                        }
+                    }
+                }
+            };
+        };
+        // As in `begin`.
+        let mut aftermath = Aftermath::default();
+        aftermath.run(|| drop(dead));
+        aftermath.run(|| drop(full));
+        aftermath.run(|| drop(request));
+        Ok(aftermath.resume_instead_of(loan))
     }
 }
 

@@ -10,10 +10,16 @@ pub(super) struct Aftermath(Option<Box<dyn Any + Send>>);
 
 impl Aftermath {
     /// Runs the user's code, such as a destructor or a waker, and keeps its panic for later.
+    #[inline]
     pub(super) fn run(&mut self, user_code: impl FnOnce()) {
         if let Err(panic) = ask(user_code) {
             self.then(panic);
         }
+    }
+
+    #[inline]
+    pub(super) fn is_none(&self) -> bool {
+        self.0.is_none()
     }
 
     /// Adds what came later.
@@ -25,21 +31,33 @@ impl Aftermath {
 
     /// Hands on what a caller asked for. If a panic goes on instead, that is given back first, for
     /// nobody has touched it yet.
-    pub(super) fn resume_instead_of<R>(mut self, given: R) -> R {
-        if self.0.is_some() && !thread::panicking() {
-            self.run(|| drop(given));
-            self.resume();
-            unreachable!("the panic has gone on");
-        }
-        given
+    #[inline(always)]
+    pub(super) fn resume_instead_of<R>(self, given: R) -> R {
+        if self.goes_on() { self.give_back(given) } else { given }
+    }
+
+    #[cold]
+    fn give_back<R>(mut self, given: R) -> ! {
+        self.run(|| drop(given));
+        self.resume_now()
     }
 
     /// Lets the panic go on to the caller, unless the thread unwinds from another one already.
-    #[inline]
-    pub(super) fn resume(mut self) {
-        if let Some(payload) = self.0.take_if(|_| !thread::panicking()) {
-            panic::resume_unwind(payload);
+    #[inline(always)]
+    pub(super) fn resume(self) {
+        if self.goes_on() {
+            self.resume_now();
         }
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        self.0.is_some() && !thread::panicking()
+    }
+
+    #[cold]
+    fn resume_now(mut self) -> ! {
+        panic::resume_unwind(self.0.take().expect("there is a panic to go on"))
     }
 }
 

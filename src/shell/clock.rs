@@ -15,10 +15,13 @@ impl Clock {
         Self(is_needed.then(Instant::now))
     }
 
-    #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
     #[inline]
     pub(super) fn now(&self) -> u64 {
-        let Some(epoch) = self.0 else { return 0 };
+        self.0.map_or(0, Self::nanos_since)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
+    fn nanos_since(epoch: Instant) -> u64 {
         // A clock that was paused once panics on a thread that is losing its locals. The scheduler
         // takes an earlier time than it knows for the latest.
         let now = ask(Instant::now).unwrap_or(epoch);

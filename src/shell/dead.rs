@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::aftermath::Aftermath;
 use super::{Shell, Trade, Unit};
-use crate::scheduler::{Doomed, Slot};
+use crate::scheduler::Slot;
 
 /// Workers that a request was given in vain, and the slots that it holds because of them. Dropping
 /// it destroys the ones and gives back the others.
@@ -20,8 +20,13 @@ impl<'a, T: Trade> Dead<'a, T> {
         Self { workers: Vec::new(), empty: Vec::new(), shell }
     }
 
-    pub(super) fn add(&mut self, unit: Unit<T>, slot: Slot) {
-        self.workers.push((unit, slot));
+    pub(super) fn of(unit: Unit<T>, slot: Slot, shell: &'a Arc<Shell<T>>) -> Self {
+        Self { workers: vec![(unit, slot)], empty: Vec::new(), shell }
+    }
+
+    pub(super) fn append(&mut self, mut later: Self) {
+        self.workers.append(&mut later.workers);
+        self.empty.append(&mut later.empty);
     }
 
     pub(super) fn add_empty(&mut self, slot: Slot) {
@@ -53,7 +58,7 @@ impl<T: Trade> Drop for Dead<'_, T> {
         let mut errands = self.shell.errands();
         let effects = &mut errands.effects;
         for (value, slot) in self.workers.drain(..) {
-            effects.doomed.push_back(Doomed { value, slot, heir: None });
+            effects.doom(value, slot, None);
         }
         let empty = mem::take(&mut self.empty);
         self.shell.books.with(|books| {

@@ -1,6 +1,8 @@
+use std::collections::VecDeque;
+
 use super::aftermath::Aftermath;
 use super::{BookEffects, Shell, Trade};
-use crate::scheduler::{Doomed, Effects};
+use crate::scheduler::{Doomed, Effect, Effects};
 
 /// What an event left to do outside the lock. It is done at the latest when this is dropped, so
 /// that a panic on the way cannot lose a bell or a slot.
@@ -15,39 +17,45 @@ pub(super) struct Errands<'a, T: Trade> {
 impl<T: Trade> Shell<T> {
     #[inline]
     pub(super) fn errands(&self) -> Errands<'_, T> {
-        Errands { effects: Effects::new(), shell: self }
+        Errands { effects: Effects::None, shell: self }
     }
 }
 
 impl<T: Trade> Errands<'_, T> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.effects.is_empty()
+    }
+
     /// Rings, then destroys, and serves whom that serves: all of it, whatever panics.
     #[inline]
-    pub(super) fn run(mut self) -> Aftermath {
+    pub(super) fn run(&mut self) -> Aftermath {
         if self.effects.is_empty() { Aftermath::default() } else { self.run_all() }
     }
 
     /// Runs them before a caller is given what it asked for.
     #[inline]
-    pub(super) fn run_before<R>(self, given: R) -> R {
-        if self.effects.is_empty() { given } else { self.run().resume_instead_of(given) }
+    pub(super) fn run_before<R>(&mut self, given: R) -> R {
+        self.run().resume_instead_of(given)
     }
 
     #[cold]
     fn run_all(&mut self) -> Aftermath {
         let Self { effects, shell } = self;
         let mut aftermath = Aftermath::default();
+        let mut destructors = VecDeque::new();
         loop {
-            for bell in effects.rings.drain(..) {
-                aftermath.run(|| bell.notify(()));
+            effects.drain(|effect| match effect {
+                Effect::Ring(bell) => aftermath.run(|| bell.notify(())),
+                destructor => destructors.push_back(destructor),
+            });
+            match destructors.pop_front() {
+                Some(Effect::Destroy(Doomed { value, slot, heir })) => {
+                    value.destroy(&mut aftermath);
+                    shell.books.with(|books| books.free(slot, heir, effects));
+                }
+                Some(Effect::DropKey(key)) => aftermath.run(|| drop(key)),
+                Some(Effect::Ring(_)) | None => return aftermath,
             }
-            for key in effects.keys.drain(..) {
-                aftermath.run(|| drop(key));
-            }
-            let Some(Doomed { value, slot, heir }) = effects.doomed.pop_front() else {
-                return aftermath;
-            };
-            value.destroy(&mut aftermath);
-            shell.books.with(|books| books.free(slot, heir, effects));
         }
     }
 }

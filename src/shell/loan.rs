@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::aftermath::{Aftermath, ask};
-use super::{BookEffects, Books, Dead, Shell, Trade, Unit};
+use super::{BookEffects, Books, Shell, Trade, Unit};
 use crate::scheduler::{ReturnPlan, Slot};
 
 /// A borrowed worker. Dropping it gives the worker back.
@@ -22,17 +22,6 @@ impl<T: Trade> Loan<T> {
     #[inline]
     pub(super) fn new(unit: Unit<T>, slot: Slot, shell: &Arc<Shell<T>>) -> Self {
         Self(Some(Held { unit, slot, shell: Arc::clone(shell) }))
-    }
-
-    /// Asks a worker that was idle whether it is well. One that is not goes to the dead.
-    #[inline]
-    pub(super) fn examined(mut self, dead: &mut Dead<'_, T>) -> Option<Self> {
-        if T::is_well(&self) {
-            return Some(self);
-        }
-        let Held { unit, slot, .. } = self.0.take().expect(HELD);
-        dead.add(unit, slot);
-        None
     }
 }
 
@@ -88,10 +77,18 @@ impl<T: Trade> Shell<T> {
         now: u64,
         effects: &mut BookEffects<T>,
     ) -> Aftermath {
-        let (plan, question) = match ask(|| books.plan_return(&slot, &unit, T::serves)) {
-            Ok(plan) => (plan, Aftermath::default()),
-            Err(panic) => (ReturnPlan::Destroy, panic),
-        };
+        let mut question = Aftermath::default();
+        let mut plan = books.plan_return(&slot, &unit, |unit, key| {
+            // One that has panicked is not asked again.
+            question.is_none()
+                && ask(|| T::serves(unit, key)).unwrap_or_else(|panic| {
+                    question = panic;
+                    false
+                })
+        });
+        if !question.is_none() {
+            plan = ReturnPlan::Destroy;
+        }
         books.commit_return(plan, slot, unit, now, effects);
         question
     }

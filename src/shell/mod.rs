@@ -31,9 +31,9 @@ use self::dead::Dead;
 use self::lock::Lock;
 use self::vacancy::Vacancy;
 use crate::limits::Limits;
-use crate::scheduler::{Doomed, Effects, Scheduler, Slot};
+use crate::scheduler::{Effects, Scheduler, Slot};
 
-pub(crate) use self::acquire::Request;
+pub(crate) use self::acquire::{Begun, Request};
 pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
 pub(crate) use self::loan::Loan;
@@ -85,7 +85,7 @@ impl<T: Trade> Shell<T> {
     /// A worker in hand is at an end; its slot is free once it is destroyed.
     fn destroy(&self, unit: Unit<T>, slot: Slot) -> Aftermath {
         let mut errands = self.errands();
-        errands.effects.doomed.push_back(Doomed { value: unit, slot, heir: None });
+        errands.effects.doom(unit, slot, None);
         errands.run()
     }
 

@@ -1,6 +1,6 @@
 use crate::scheduler::{
-    Birth, ClearId, Doomed, Effects, Entered, Entry, Grant, Lent, Refusal, Rules, Scheduler,
-    Sharing, Slot, Ticket, Wish,
+    Birth, ClearId, Doomed, Effect, Effects, Entered, Entry, Grant, Lent, Refusal, Rules,
+    Scheduler, Sharing, Slot, Ticket, Wish,
 };
 
 /// A worker: its class, and a number that no other has.
@@ -196,7 +196,7 @@ impl World {
                 self.last_number += 1;
                 let number = self.last_number;
                 let mut bell = Some(Bell::Clear(number));
-                let mut effects = Effects::new();
+                let mut effects = Effects::default();
                 if let Some(id) = self.scheduler.clear(&mut bell, &mut effects) {
                     self.clears.push((number, id));
                 }
@@ -249,7 +249,7 @@ impl World {
     }
 
     fn request(&mut self, wanted: Wanted) {
-        let mut effects = Effects::new();
+        let mut effects = Effects::default();
         let wish = self.wish(&wanted, &None);
         let lent = self.scheduler.lend(wish, self.now, &mut effects);
         self.last_number += 1;
@@ -270,7 +270,7 @@ impl World {
         let wish = self.wish(&request.wanted, &request.full);
         let (_, held) = request.dead.last().expect("a worker in vain");
         let place = (request.ticket, held);
-        let mut effects = Effects::new();
+        let mut effects = Effects::default();
         let lent = self.scheduler.lend_again(wish, place, self.now, serves, &mut effects);
         match lent {
             Some(Lent { value, slot, .. }) => self.asked.push((request, value, slot)),
@@ -303,7 +303,7 @@ impl World {
         full: Option<u32>,
         mut held: Vec<Slot>,
     ) {
-        let mut effects = Effects::new();
+        let mut effects = Effects::default();
         let entry = Entry {
             wish: self.wish(&wanted, &full),
             ticket,
@@ -349,7 +349,7 @@ impl World {
 
     fn cancel(&mut self, index: usize) {
         let request = self.waiting.remove(index);
-        let mut effects = Effects::new();
+        let mut effects = Effects::default();
         let (worker, _) = self.scheduler.cancel(request.ticket, &mut effects);
         if let Some((unit, slot)) = worker {
             let plan = self.scheduler.plan_return(&slot, &unit, serves);
@@ -363,7 +363,7 @@ impl World {
         self.last_id += 1;
         let unit = Unit { class, id: self.last_id };
         let bucket = request.wanted.is_none().then_some((7, &class));
-        let mut effects = Effects::new();
+        let mut effects = Effects::default();
         let birth = self.scheduler.created(&mut slot, bucket, &mut Some(class), &mut effects);
         match birth {
             Birth::Welcome => self.borrowed.push((unit, slot)),
@@ -388,26 +388,25 @@ impl World {
         &mut self,
         event: impl FnOnce(&mut Scheduler<u32, Unit, Bell>, &mut Effects<u32, Unit, Bell>) -> R,
     ) {
-        let mut effects = Effects::new();
+        let mut effects = Effects::default();
         event(&mut self.scheduler, &mut effects);
         self.carry_out(effects);
     }
 
-    fn carry_out(&mut self, effects: Effects<u32, Unit, Bell>) {
-        for bell in effects.rings {
-            match bell {
-                Bell::Request(number) => {
-                    let mut waiting = self.waiting.iter_mut();
-                    let request = waiting.find(|request| request.number == number);
-                    let request = request.expect("a bell rings for somebody who waits");
-                    assert!(!request.is_rung, "a bell rings once");
-                    request.is_rung = true;
-                    self.served.push(request.ticket);
-                }
-                Bell::Clear(number) => self.clears.retain(|(clear, _)| *clear != number),
+    fn carry_out(&mut self, mut effects: Effects<u32, Unit, Bell>) {
+        effects.drain(|effect| match effect {
+            Effect::Ring(Bell::Request(number)) => {
+                let mut waiting = self.waiting.iter_mut();
+                let request = waiting.find(|request| request.number == number);
+                let request = request.expect("a bell rings for somebody who waits");
+                assert!(!request.is_rung, "a bell rings once");
+                request.is_rung = true;
+                self.served.push(request.ticket);
             }
-        }
-        self.doomed.extend(effects.doomed);
+            Effect::Ring(Bell::Clear(number)) => self.clears.retain(|(clear, _)| *clear != number),
+            Effect::Destroy(doomed) => self.doomed.push(doomed),
+            Effect::DropKey(_) => {}
+        });
     }
 }
 
