@@ -19,6 +19,29 @@
 //! }
 //! ```
 //!
+//! A slot cannot be forged: a guard comes from a pool, and from nowhere else.
+//!
+//! ```
+//! # use sfo_pool::{Worker, WorkerFactory, WorkerGuard};
+//! fn lend<W: Worker, F: WorkerFactory<W>>(guard: WorkerGuard<W, F>, _: W) -> WorkerGuard<W, F> {
+//!     guard
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use sfo_pool::{Worker, WorkerFactory, WorkerGuard};
+//! fn lend<W: Worker, F: WorkerFactory<W>>(guard: WorkerGuard<W, F>, _: W) -> WorkerGuard<W, F> {
+//!     WorkerGuard { ..guard }
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use sfo_pool::{Worker, WorkerFactory, WorkerGuard};
+//! fn lend<W: Worker, F: WorkerFactory<W>>(_: WorkerGuard<W, F>, worker: W) -> WorkerGuard<W, F> {
+//!     worker.into()
+//! }
+//! ```
+//!
 //! A guard that is not used warns.
 //!
 //! ```
