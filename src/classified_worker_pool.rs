@@ -520,9 +520,10 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     pub async fn get_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        match self.handle.begin(Request::Any) {
+        let mut begun = self.handle.begin(Request::Any);
+        match begun {
             Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
-            Begun::Pursues(pursuit) => {
+            Begun::Pursues(ref mut pursuit) => {
                 pursuit.finish().await.map(|loan| ClassifiedWorkerGuard { loan })
             }
         }
@@ -580,9 +581,10 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         classification: C,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
         let request = self.handle.request_of(classification);
-        match self.handle.begin(request) {
+        let mut begun = self.handle.begin(request);
+        match begun {
             Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
-            Begun::Pursues(pursuit) => {
+            Begun::Pursues(ref mut pursuit) => {
                 pursuit.finish().await.map(|loan| ClassifiedWorkerGuard { loan })
             }
         }

@@ -422,9 +422,12 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         key: K,
     ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
         let request = self.handle.request_of(key);
-        match self.handle.begin(request) {
+        let mut begun = self.handle.begin(request);
+        match begun {
             Begun::Served(loan) => Ok(KeyedWorkerGuard { loan }),
-            Begun::Pursues(pursuit) => pursuit.finish().await.map(|loan| KeyedWorkerGuard { loan }),
+            Begun::Pursues(ref mut pursuit) => {
+                pursuit.finish().await.map(|loan| KeyedWorkerGuard { loan })
+            }
         }
     }
 

@@ -377,11 +377,13 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # }
     /// ```
     pub async fn get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<WorkerGuard<W, F>> {
-        let loan = match self.handle.begin(Request::Sole) {
-            Begun::Served(loan) => loan,
-            Begun::Pursues(pursuit) => pursuit.finish().await?,
-        };
-        Ok(WorkerGuard { loan })
+        let mut begun = self.handle.begin(Request::Sole);
+        match begun {
+            Begun::Served(loan) => Ok(WorkerGuard { loan }),
+            Begun::Pursues(ref mut pursuit) => {
+                pursuit.finish().await.map(|loan| WorkerGuard { loan })
+            }
+        }
     }
 
     /// Destroys the idle workers that have expired, and returns how many there were.

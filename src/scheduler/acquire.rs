@@ -1,7 +1,8 @@
 //! Events of a request: look for an idle worker, join the line, collect, leave.
 
+use super::bucket::Idle;
 use super::waiter::WaiterState;
-use super::{BucketId, Effects, Lane, Refusal, Scheduler, Slot, Ticket, Waiter};
+use super::{BucketId, Effects, Lane, Refusal, Scheduler, Slot, Ticket, Waiter, WaiterId};
 
 /// Which worker a request wants.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ pub(crate) struct Lent<V> {
 pub(crate) enum Entered<V> {
     Lent(Lent<V>),
     /// The bell rings, or has rung.
-    Waits(Ticket),
+    Waits(WaiterId),
 }
 
 /// What a waiter collects.
@@ -144,11 +145,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 (Entered::Lent(lent), Some(found.0))
             }
             None => {
-                let scope = self.join(home, entry, ticket);
+                let waiter = self.join(home, entry, ticket);
+                let scope = self.waiters[waiter].lane.bucket();
                 // Whoever needs the slot of an idle worker gets one that has to go anyway.
                 self.settle(scope, effects);
                 self.doom_expired(scope, now, effects);
-                (Entered::Waits(ticket), scope)
+                (Entered::Waits(waiter), scope)
             }
         };
         self.settle(scope, effects);
@@ -159,14 +161,14 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     }
 
     /// Takes what a waiter was given; `None` if that is nothing yet.
-    pub(crate) fn collect(&mut self, ticket: Ticket) -> Option<Grant<V>> {
-        if matches!(self.waiters.get(&ticket)?.state, WaiterState::Queued) {
+    pub(crate) fn collect(&mut self, id: WaiterId) -> Option<Grant<V>> {
+        if matches!(self.waiters.get(id)?.state, WaiterState::Queued) {
             return None;
         }
-        match self.waiters.remove(&ticket)?.state {
+        match self.waiters.remove(id)?.state {
             WaiterState::Queued => None,
             WaiterState::Handed(place) => {
-                let (value, slot) = self.unpark(place);
+                let (value, slot) = self.parked.remove(place)?;
                 Some(Grant::Worker(value, slot))
             }
             WaiterState::Granted(slot) => Some(Grant::Create(slot)),
@@ -178,15 +180,15 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// back under the same lock; its bell, if it never rang, is to be dropped outside.
     pub(crate) fn cancel(
         &mut self,
-        ticket: Ticket,
+        id: WaiterId,
         effects: &mut Effects<K, V, B>,
     ) -> (Option<(V, Slot)>, Option<B>) {
-        if !self.waiters.contains_key(&ticket) {
+        let Some(waiter) = self.waiters.get(id) else {
             return (None, None);
-        }
-        if matches!(self.waiters[&ticket].state, WaiterState::Queued) {
-            let lane = self.leave(ticket);
-            let bell = self.waiters.remove(&ticket).and_then(|waiter| waiter.bell);
+        };
+        if matches!(waiter.state, WaiterState::Queued) {
+            let lane = self.leave(id);
+            let bell = self.waiters.remove(id).and_then(|waiter| waiter.bell);
             // A promise that it leaves behind counted against the limit on creations.
             self.settle(lane.bucket(), effects);
             if let Some(bucket) = lane.bucket() {
@@ -194,7 +196,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             }
             return (None, bell);
         }
-        match self.collect(ticket) {
+        match self.collect(id) {
             Some(Grant::Worker(value, slot)) => (Some((value, slot)), None),
             Some(Grant::Create(slot)) => {
                 self.free(slot, None, effects);
@@ -267,9 +269,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         else {
             return None;
         };
-        for (order, bucket) in recency.newest_first() {
+        for (place, bucket) in recency.newest_first() {
             let idle = &self.buckets[bucket].idle;
-            let index = idle.partition_point(|idle| idle.order < order);
+            let is_older =
+                |idle: &Idle<V>| idle.place.is_some_and(|it| recency.is_older(it, place));
+            let index = idle.partition_point(is_older);
             // Those that are older still have expired as well.
             if self.has_expired(idle[index].since, now) {
                 return None;
@@ -281,13 +285,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         None
     }
 
-    /// Returns the bucket in which the request waits.
-    fn join(
-        &mut self,
-        home: Option<BucketId>,
-        entry: Entry<'_, K, B>,
-        ticket: Ticket,
-    ) -> Option<BucketId> {
+    fn join(&mut self, home: Option<BucketId>, entry: Entry<'_, K, B>, ticket: Ticket) -> WaiterId {
         let home = home.or_else(|| match entry.wish {
             Wish::Sole | Wish::Any => None,
             Wish::Of { hash, .. } | Wish::AnyOnceRoom { hash, .. } => {
@@ -300,11 +298,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             (Some(bucket), Wish::AnyOnceRoom { .. }) => Lane::AnyOnceRoom(bucket),
             (Some(bucket), _) => Lane::Of(bucket),
         };
-        self.change_lane(lane, |line| {
-            line.insert(ticket);
-        });
         let bell = entry.bell.take().expect("a request brings a bell");
-        self.waiters.insert(ticket, Waiter::new(lane, bell));
-        lane.bucket()
+        self.line_up(Waiter::new(ticket, lane, bell))
     }
 }

@@ -1,15 +1,13 @@
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use hashbrown::HashTable;
-use slab::Slab;
 
-use super::Ticket;
-use super::compact::Compact;
-use super::recency::Place;
+use super::arena::{Arena, is_sparse};
+use super::line::Line;
 
 /// Names a bucket without asking its key. Another bucket may have the name when this one is gone.
-pub(crate) type BucketId = Compact;
+pub(crate) type BucketId = super::Index;
 
 /// Everything that the scheduler knows of one key.
 #[derive(Debug)]
@@ -27,9 +25,9 @@ pub(super) struct Bucket<K, V> {
     /// Front: least recently used. Back: most recently.
     pub(super) idle: VecDeque<Idle<V>>,
     /// Queued requests for this key.
-    pub(super) line: BTreeSet<Ticket>,
+    pub(super) line: Line,
     /// Queued requests for any key that may create again when this bucket has room.
-    pub(super) bounced: BTreeSet<Ticket>,
+    pub(super) bounced: Line,
 }
 
 #[derive(Debug)]
@@ -38,10 +36,8 @@ pub(super) struct Idle<V> {
     pub(super) value: V,
     /// When it was returned, in nanoseconds; 0 where no clock is read.
     pub(super) since: u64,
-    /// The how-manieth return to the idle workers of the whole scheduler it was.
-    pub(super) order: u64,
     /// Where it stands in the order across buckets, if there is one.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<super::Index>,
 }
 
 impl<K, V> Bucket<K, V> {
@@ -54,8 +50,8 @@ impl<K, V> Bucket<K, V> {
             creating: 0,
             promised: 0,
             idle: VecDeque::new(),
-            line: BTreeSet::new(),
-            bounced: BTreeSet::new(),
+            line: Line::default(),
+            bounced: Line::default(),
         }
     }
 
@@ -88,18 +84,12 @@ impl<K, V> Bucket<K, V> {
     }
 }
 
-/// Whether a collection keeps far more room than it needs: a crowd has gone, and must not keep it.
-/// A small one is not worth shrinking.
-pub(super) fn is_sparse(len: usize, capacity: usize) -> bool {
-    capacity > 32 && len < capacity / 8
-}
-
 /// The buckets that exist. None is kept that nothing needs, but for the sole one.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Buckets<K, V> {
-    /// Boxed, for a slab keeps its room as long as one of its last is in use.
-    all: Slab<Box<Bucket<K, V>>>,
+    /// Boxed, for there may be many of them, and room for as many more.
+    all: Arena<Box<Bucket<K, V>>>,
     /// By key; the sole one is not in it.
     by_key: HashTable<BucketId>,
     sole: Option<BucketId>,
@@ -107,7 +97,7 @@ pub(super) struct Buckets<K, V> {
 
 impl<K, V> Buckets<K, V> {
     pub(super) fn new(sole: Option<K>) -> Self {
-        let mut buckets = Self { all: Slab::new(), by_key: HashTable::new(), sole: None };
+        let mut buckets = Self { all: Arena::new(), by_key: HashTable::new(), sole: None };
         buckets.sole = sole.map(|key| buckets.add(0, key));
         buckets
     }
@@ -118,43 +108,37 @@ impl<K, V> Buckets<K, V> {
     }
 
     pub(super) fn ids(&self) -> Vec<BucketId> {
-        self.all.iter().map(|(_, bucket)| bucket.id).collect()
+        self.all.iter().map(|bucket| bucket.id).collect()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Bucket<K, V>> {
-        self.all.iter_mut().map(|(_, bucket)| &mut **bucket)
+        self.all.iter_mut().map(|bucket| &mut **bucket)
     }
 
     pub(super) fn insert(&mut self, hash: u64, key: K) -> BucketId {
         let id = self.add(hash, key);
         let Self { all, by_key, .. } = self;
-        by_key.insert_unique(hash, id, |id| all[id.get()].hash);
+        by_key.insert_unique(hash, id, |&id| all[id].hash);
         id
     }
 
     fn add(&mut self, hash: u64, key: K) -> BucketId {
-        let entry = self.all.vacant_entry();
-        let id = BucketId::new(entry.key());
-        entry.insert(Box::new(Bucket::new(key, hash, id)));
-        id
+        self.all.insert(Box::new(Bucket::new(key, hash, self.all.next())))
     }
 
     /// Removes the bucket if nothing needs it, and returns its key.
     pub(super) fn sweep(&mut self, id: BucketId) -> Option<K> {
         let Self { all, by_key, sole } = self;
-        let bucket = all.get(id.get())?;
+        let bucket = all.get(id)?;
         if bucket.is_needed() || *sole == Some(id) {
             return None;
         }
         if let Ok(entry) = by_key.find_entry(bucket.hash, |other| *other == id) {
             entry.remove();
         }
-        let bucket = all.remove(id.get());
-        if all.is_empty() && is_sparse(0, all.capacity()) {
-            all.shrink_to_fit();
-        }
+        let bucket = all.remove(id)?;
         if is_sparse(by_key.len(), by_key.capacity()) {
-            by_key.shrink_to(by_key.len() * 2, |id| all[id.get()].hash);
+            by_key.shrink_to(by_key.len() * 2, |&id| all[id].hash);
         }
         Some(bucket.key)
     }
@@ -165,7 +149,7 @@ impl<K: Eq, V> Buckets<K, V> {
     #[inline]
     pub(super) fn find(&self, hash: u64, key: &K) -> Option<BucketId> {
         let is_it = |bucket: &Bucket<K, V>| bucket.hash == hash && bucket.key == *key;
-        self.by_key.find(hash, |id| is_it(&self.all[id.get()])).copied()
+        self.by_key.find(hash, |&id| is_it(&self.all[id])).copied()
     }
 }
 
@@ -175,13 +159,13 @@ impl<K, V> Index<BucketId> for Buckets<K, V> {
 
     #[inline]
     fn index(&self, id: BucketId) -> &Self::Output {
-        &self.all[id.get()]
+        &self.all[id]
     }
 }
 
 impl<K, V> IndexMut<BucketId> for Buckets<K, V> {
     #[inline]
     fn index_mut(&mut self, id: BucketId) -> &mut Self::Output {
-        &mut self.all[id.get()]
+        &mut self.all[id]
     }
 }

@@ -3,6 +3,8 @@
 use super::waiter::WaiterState;
 use super::{Effects, Scheduler};
 
+const PARKED: &str = "what was handed to a waiter is parked";
+
 /// A clear that waits for the last slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClearId(u64);
@@ -54,7 +56,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             bucket.promised = 0;
         }
         let mut given = Vec::new();
-        for waiter in self.waiters.values_mut() {
+        for waiter in self.waiters.iter_mut() {
             waiter.promised = false;
             effects.ring(waiter.bell.take());
             given.push(std::mem::replace(&mut waiter.state, WaiterState::Cleared));
@@ -62,7 +64,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         for state in given {
             match state {
                 WaiterState::Handed(place) => {
-                    let (value, mut slot) = self.unpark(place);
+                    let (value, mut slot) = self.parked.remove(place).expect(PARKED);
                     self.mark_leaving(&mut slot);
                     effects.doom(value, slot, None);
                 }

@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bucket::Bucket;
-use super::{Lane, Ticket};
+use super::line::{Line, Waiters};
+use super::{Lane, WaiterId};
 
 /// What buckets with a common target share: counts over all of them, and indexes over their lanes
 /// that find the oldest request of a kind without looking at the others.
@@ -20,15 +21,15 @@ pub(super) struct Commons {
     /// Slots of workers that the scheduler itself has given up and that are being destroyed.
     pub(super) leaving: usize,
     /// Queued requests for any worker.
-    pub(super) anyone: BTreeSet<Ticket>,
+    pub(super) anyone: Line,
     /// All lanes in which somebody waits.
-    pub(super) heads: BTreeMap<Ticket, Lane>,
+    pub(super) heads: BTreeMap<WaiterId, Lane>,
     /// Those of `heads` that want one bucket, which has room.
-    pub(super) claims: BTreeSet<Ticket>,
+    pub(super) claims: BTreeSet<WaiterId>,
     /// Those of `claims` whose bucket has nothing at all.
-    pub(super) missing: BTreeSet<Ticket>,
+    pub(super) missing: BTreeSet<WaiterId>,
     /// Those of `heads` that take any worker and may create.
-    pub(super) takers: BTreeSet<Ticket>,
+    pub(super) takers: BTreeSet<WaiterId>,
 }
 
 impl Commons {
@@ -38,7 +39,7 @@ impl Commons {
             creating: 0,
             promised: 0,
             leaving: 0,
-            anyone: BTreeSet::new(),
+            anyone: Line::default(),
             heads: BTreeMap::new(),
             claims: BTreeSet::new(),
             missing: BTreeSet::new(),
@@ -47,9 +48,14 @@ impl Commons {
     }
 
     /// Enters the lanes of `bucket` into the indexes.
-    pub(super) fn file<K, V>(&mut self, bucket: &Bucket<K, V>, bucket_limit: usize) {
+    pub(super) fn file<K, V, B>(
+        &mut self,
+        bucket: &Bucket<K, V>,
+        waiters: &Waiters<B>,
+        bucket_limit: usize,
+    ) {
         let has_room = bucket.slots < bucket_limit;
-        if let Some(&head) = bucket.line.first() {
+        if let Some(head) = waiters.first(&bucket.line) {
             self.heads.insert(head, Lane::Of(bucket.id()));
             if has_room {
                 self.claims.insert(head);
@@ -58,7 +64,7 @@ impl Commons {
                 }
             }
         }
-        if let Some(&head) = bucket.bounced.first() {
+        if let Some(head) = waiters.first(&bucket.bounced) {
             self.heads.insert(head, Lane::AnyOnceRoom(bucket.id()));
             if has_room {
                 self.takers.insert(head);
@@ -67,26 +73,32 @@ impl Commons {
     }
 
     /// Takes the lanes of `bucket` out of the indexes.
-    pub(super) fn unfile<K, V>(&mut self, bucket: &Bucket<K, V>) {
-        for head in [bucket.line.first(), bucket.bounced.first()].into_iter().flatten() {
-            self.heads.remove(head);
-            self.claims.remove(head);
-            self.missing.remove(head);
-            self.takers.remove(head);
+    pub(super) fn unfile<K, V, B>(&mut self, bucket: &Bucket<K, V>, waiters: &Waiters<B>) {
+        for head in [&bucket.line, &bucket.bounced].into_iter().flat_map(|line| waiters.first(line))
+        {
+            self.heads.remove(&head);
+            self.claims.remove(&head);
+            self.missing.remove(&head);
+            self.takers.remove(&head);
         }
     }
 
-    /// Adds or removes a request for any worker.
-    pub(super) fn change_anyone(&mut self, change: impl FnOnce(&mut BTreeSet<Ticket>)) {
-        if let Some(head) = self.anyone.first() {
-            self.heads.remove(head);
-            self.takers.remove(head);
+    /// Changes the line of those who take any worker.
+    pub(super) fn change_anyone<B, R>(
+        &mut self,
+        waiters: &mut Waiters<B>,
+        change: impl FnOnce(&mut Line, &mut Waiters<B>) -> R,
+    ) -> R {
+        if let Some(head) = waiters.first(&self.anyone) {
+            self.heads.remove(&head);
+            self.takers.remove(&head);
         }
-        change(&mut self.anyone);
-        if let Some(&head) = self.anyone.first() {
+        let result = change(&mut self.anyone, waiters);
+        if let Some(head) = waiters.first(&self.anyone) {
             self.heads.insert(head, Lane::Any);
             self.takers.insert(head);
         }
+        result
     }
 
     pub(super) fn forget_waiters(&mut self) {

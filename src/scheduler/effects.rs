@@ -1,6 +1,6 @@
 use std::mem;
 
-use super::{Slot, Ticket};
+use super::{Slot, WaiterId};
 
 /// What an event asks its caller to do once the lock is released.
 ///
@@ -32,7 +32,7 @@ pub(crate) enum Effect<K, V, B> {
 pub(crate) struct Doomed<V> {
     pub(crate) value: V,
     pub(crate) slot: Slot,
-    pub(crate) heir: Option<Ticket>,
+    pub(crate) heir: Option<WaiterId>,
 }
 
 impl<K, V, B> Default for Effects<K, V, B> {
@@ -57,7 +57,7 @@ impl<K, V, B> Effects<K, V, B> {
         }
     }
 
-    pub(crate) fn doom(&mut self, value: V, slot: Slot, heir: Option<Ticket>) {
+    pub(crate) fn doom(&mut self, value: V, slot: Slot, heir: Option<WaiterId>) {
         self.push(Effect::Destroy(Doomed { value, slot, heir }));
     }
 

@@ -2,7 +2,7 @@
 
 use super::bucket::Idle;
 use super::recency::Recency;
-use super::{BucketId, Effects, Scheduler, Slot, Stage, Ticket};
+use super::{BucketId, Effects, Scheduler, Slot, Stage, WaiterId};
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
@@ -16,11 +16,9 @@ impl<K, V, B> Scheduler<K, V, B> {
     ) {
         let now = self.advance(now);
         self.idle += 1;
-        self.last_return += 1;
-        let order = self.last_return;
-        let place = self.recency.as_mut().map(|recency| recency.push(bucket, order));
+        let place = self.recency.as_mut().map(|recency| recency.push(bucket));
         let home = &mut self.buckets[bucket];
-        home.push_idle(Idle { value, since: now, order, place });
+        home.push_idle(Idle { value, since: now, place });
         if home.idle.len() > self.rules.bucket_idle_limit {
             self.doom(bucket, None, effects);
         }
@@ -35,31 +33,16 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.idle -= 1;
         if let (Some(recency), Some(place)) = (&mut self.recency, idle.place) {
             recency.remove(place);
-            if recency.is_sparse() {
-                self.rebuild_recency();
-            }
         }
         let generation = self.generation;
         (idle.value, Slot { bucket: Some(bucket), stage: Stage::Live, generation })
-    }
-
-    #[cold]
-    fn rebuild_recency(&mut self) {
-        let Some(recency) = &mut self.recency else { return };
-        let mut idle: Vec<_> = recency.newest_first().collect();
-        *recency = Recency::new();
-        while let Some((order, bucket)) = idle.pop() {
-            let idle = &mut self.buckets[bucket].idle;
-            let index = idle.partition_point(|idle| idle.order < order);
-            idle[index].place = Some(recency.push(bucket, order));
-        }
     }
 
     /// Gives up the least recently used idle worker of a bucket.
     pub(super) fn doom(
         &mut self,
         bucket: BucketId,
-        heir: Option<Ticket>,
+        heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
         let (value, mut slot) = self.take_idle(bucket, 0);
@@ -77,7 +60,7 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// Gives up the least recently used idle worker of all.
     pub(super) fn doom_oldest(
         &mut self,
-        heir: Option<Ticket>,
+        heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) -> bool {
         let Some(bucket) = self.recency.as_ref().and_then(Recency::oldest) else {

@@ -1,45 +1,52 @@
 //! The lines in which requests wait, and the promises made to those in them.
 
-use std::collections::BTreeSet;
-
-use super::{Lane, Scheduler, Ticket};
+use super::line::{Line, Waiters};
+use super::{Lane, Scheduler, Waiter, WaiterId};
 
 impl<K, V, B> Scheduler<K, V, B> {
+    /// Puts a request into its line.
+    pub(super) fn line_up(&mut self, waiter: Waiter<B>) -> WaiterId {
+        self.change_line(waiter.lane, |line, waiters| waiters.line_up(line, waiter))
+    }
+
     /// Takes a queued request out of its line, and back any promise made to it.
-    pub(super) fn leave(&mut self, ticket: Ticket) -> Lane {
-        self.take_promise_back(ticket);
-        let lane = self.waiter(ticket).lane;
-        self.change_lane(lane, |line| {
-            line.remove(&ticket);
-        });
+    pub(super) fn leave(&mut self, id: WaiterId) -> Lane {
+        self.take_promise_back(id);
+        let lane = self.waiters[id].lane;
+        self.change_line(lane, |line, waiters| waiters.step_out(line, id));
         lane
     }
 
-    pub(super) fn change_lane(&mut self, lane: Lane, change: impl FnOnce(&mut BTreeSet<Ticket>)) {
+    fn change_line<R>(
+        &mut self,
+        lane: Lane,
+        change: impl FnOnce(&mut Line, &mut Waiters<B>) -> R,
+    ) -> R {
         match lane {
-            Lane::Of(bucket) => self.change(bucket, |bucket| change(&mut bucket.line)),
-            Lane::AnyOnceRoom(bucket) => self.change(bucket, |bucket| change(&mut bucket.bounced)),
+            Lane::Of(id) => self.change(id, |bucket, waiters| change(&mut bucket.line, waiters)),
+            Lane::AnyOnceRoom(id) => {
+                self.change(id, |bucket, waiters| change(&mut bucket.bounced, waiters))
+            }
             Lane::Any => {
-                if let Some(commons) = &mut self.commons {
-                    commons.change_anyone(change);
-                }
+                let commons = self.commons.as_mut().expect("only a target has requests for any");
+                commons.change_anyone(&mut self.waiters, change)
             }
         }
     }
 
-    pub(super) fn promise(&mut self, ticket: Ticket) {
-        self.count_promise(ticket, true);
+    pub(super) fn promise(&mut self, id: WaiterId) {
+        self.count_promise(id, true);
     }
 
     /// Forgets a promise, be it kept or void.
-    pub(super) fn take_promise_back(&mut self, ticket: Ticket) {
-        if self.waiters.get(&ticket).is_some_and(|waiter| waiter.promised) {
-            self.count_promise(ticket, false);
+    pub(super) fn take_promise_back(&mut self, id: WaiterId) {
+        if self.waiters.get(id).is_some_and(|waiter| waiter.promised) {
+            self.count_promise(id, false);
         }
     }
 
-    fn count_promise(&mut self, ticket: Ticket, promised: bool) {
-        let waiter = self.waiter(ticket);
+    fn count_promise(&mut self, id: WaiterId, promised: bool) {
+        let waiter = &mut self.waiters[id];
         waiter.promised = promised;
         let (Some(bucket), Some(commons)) = (waiter.lane.bucket(), &mut self.commons) else {
             return;

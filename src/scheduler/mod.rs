@@ -21,13 +21,14 @@
 //! Every [`Slot`] that the scheduler gives out must come back to it exactly once.
 
 mod acquire;
+mod arena;
 mod bucket;
 mod clear;
 mod commons;
-mod compact;
 mod effects;
 mod idle;
 mod lane;
+mod line;
 mod recency;
 mod release;
 mod rules;
@@ -39,10 +40,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use slab::Slab;
-
+use self::arena::{Arena, Index};
 use self::bucket::{Bucket, Buckets};
 use self::commons::Commons;
+use self::line::Waiters;
 use self::recency::Recency;
 use self::waiter::Waiter;
 
@@ -54,7 +55,7 @@ pub(crate) use self::release::{Birth, ReturnPlan};
 pub(crate) use self::rules::{Rules, Sharing};
 #[cfg(fuzzing)]
 pub(crate) use self::tests::bytes::live;
-pub(crate) use self::waiter::{Lane, Ticket};
+pub(crate) use self::waiter::{Lane, Ticket, WaiterId};
 
 /// One unit of counted capacity, from before a creation until after the worker's destructor.
 ///
@@ -111,13 +112,12 @@ pub(crate) struct Scheduler<K, V, B> {
     /// Idle workers of all buckets.
     idle: usize,
     last_ticket: u64,
-    last_return: u64,
     /// The latest time that an event has brought.
     latest: u64,
     buckets: Buckets<K, V>,
-    waiters: BTreeMap<Ticket, Waiter<B>>,
+    waiters: Waiters<B>,
     /// Workers handed to a waiter that has not collected them.
-    parked: Slab<(V, Slot)>,
+    parked: Arena<(V, Slot)>,
     /// Idle workers of all buckets by their return, where an order across buckets matters.
     recency: Option<Recency>,
     commons: Option<Box<Commons>>,
@@ -131,11 +131,6 @@ impl<K, V, B> Scheduler<K, V, B> {
             Sharing::Target(target) => Some(Box::new(Commons::new(target))),
             Sharing::Sole | Sharing::Apart => None,
         };
-        let has_recency = match rules.sharing {
-            Sharing::Sole => false,
-            Sharing::Apart => rules.idle_timeout.is_some(),
-            Sharing::Target(_) => true,
-        };
         Self {
             rules,
             generation: 0,
@@ -144,12 +139,11 @@ impl<K, V, B> Scheduler<K, V, B> {
             slots: 0,
             idle: 0,
             last_ticket: 0,
-            last_return: 0,
             latest: 0,
             buckets: Buckets::new(sole),
-            waiters: BTreeMap::new(),
-            parked: Slab::new(),
-            recency: has_recency.then(Recency::new),
+            waiters: Waiters::new(),
+            parked: Arena::new(),
+            recency: rules.orders_across().then(Recency::new),
             commons,
         }
     }
@@ -178,19 +172,19 @@ impl<K, V, B> Scheduler<K, V, B> {
         Ticket(self.last_ticket)
     }
 
-    fn waiter(&mut self, ticket: Ticket) -> &mut Waiter<B> {
-        self.waiters.get_mut(&ticket).expect("a ticket in a lane belongs to a waiter")
-    }
-
     /// Changes what the indexes over the lanes depend on.
-    fn change<R>(&mut self, id: BucketId, change: impl FnOnce(&mut Bucket<K, V>) -> R) -> R {
-        let bucket = &mut self.buckets[id];
+    fn change<R>(
+        &mut self,
+        id: BucketId,
+        change: impl FnOnce(&mut Bucket<K, V>, &mut Waiters<B>) -> R,
+    ) -> R {
+        let (bucket, waiters) = (&mut self.buckets[id], &mut self.waiters);
         match &mut self.commons {
-            None => change(bucket),
+            None => change(bucket, waiters),
             Some(commons) => {
-                commons.unfile(bucket);
-                let result = change(bucket);
-                commons.file(bucket, self.rules.bucket_limit);
+                commons.unfile(bucket, waiters);
+                let result = change(bucket, waiters);
+                commons.file(bucket, waiters, self.rules.bucket_limit);
                 result
             }
         }
@@ -203,7 +197,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             commons.creating += 1;
         }
         if let Some(id) = bucket {
-            self.change(id, |bucket| {
+            self.change(id, |bucket, _| {
                 bucket.slots += 1;
                 bucket.creating += 1;
             });
@@ -220,7 +214,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             commons.leaving -= usize::from(slot.stage == Stage::Leaving);
         }
         if let Some(id) = slot.bucket {
-            self.change(id, |bucket| {
+            self.change(id, |bucket, _| {
                 bucket.slots -= 1;
                 bucket.creating -= usize::from(was_creation);
             });

@@ -1,88 +1,81 @@
-use slab::Slab;
+use super::arena::Arena;
+use super::{BucketId, Index};
 
-use super::BucketId;
-use super::bucket::is_sparse;
-use super::compact::Compact;
-
-/// Idle workers of all buckets in the order of their return.
-///
-/// A linked list in a slab: to add the newest and to remove any takes a few index operations, and
-/// nothing is allocated while the number of idle workers stays within what it was.
+/// Idle workers of all buckets in the order of their return, linked to each other: to add the newest
+/// and to remove any takes a few index operations.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Recency {
-    nodes: Slab<Node>,
-    oldest: Option<Place>,
-    newest: Option<Place>,
+    nodes: Arena<Node>,
+    oldest: Option<Index>,
+    newest: Option<Index>,
+    last_return: u64,
 }
 
-/// Where an idle worker stands in the order.
-pub(super) type Place = Compact;
-
-/// An idle worker: the bucket in which it lies, and the number of its return.
+/// An idle worker: the bucket in which it lies, and the how-manieth return it was.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 struct Node {
     bucket: BucketId,
     order: u64,
-    older: Option<Place>,
-    newer: Option<Place>,
+    older: Option<Index>,
+    newer: Option<Index>,
 }
 
 impl Recency {
     pub(super) fn new() -> Self {
-        Self { nodes: Slab::new(), oldest: None, newest: None }
+        Self { nodes: Arena::new(), oldest: None, newest: None, last_return: 0 }
     }
 
-    /// Adds the newest. The place that is returned removes it.
+    /// Adds the newest. The index that is returned removes it.
     #[inline]
-    pub(super) fn push(&mut self, bucket: BucketId, order: u64) -> Place {
-        let older = self.newest;
-        let place = Place::new(self.nodes.insert(Node { bucket, order, older, newer: None }));
-        match older {
-            Some(older) => self.nodes[older.get()].newer = Some(place),
-            None => self.oldest = Some(place),
+    pub(super) fn push(&mut self, bucket: BucketId) -> Index {
+        self.last_return += 1;
+        let node = Node { bucket, order: self.last_return, older: None, newer: None };
+        let index = self.nodes.insert(node);
+        self.link(self.newest, Some(index));
+        self.newest = Some(index);
+        index
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, index: Index) {
+        if let Some(Node { older, newer, .. }) = self.nodes.remove(index) {
+            self.link(older, newer);
         }
-        self.newest = Some(place);
-        place
     }
 
+    /// Makes two neighbours; `None` stands for the end.
     #[inline]
-    pub(super) fn remove(&mut self, place: Place) {
-        let Node { older, newer, .. } = self.nodes.remove(place.get());
+    fn link(&mut self, older: Option<Index>, newer: Option<Index>) {
         match older {
-            Some(older) => self.nodes[older.get()].newer = newer,
+            Some(older) => self.nodes[older].newer = newer,
             None => self.oldest = newer,
         }
         match newer {
-            Some(newer) => self.nodes[newer.get()].older = older,
+            Some(newer) => self.nodes[newer].older = older,
             None => self.newest = older,
         }
     }
 
-    pub(super) fn is_sparse(&self) -> bool {
-        is_sparse(self.nodes.len(), self.nodes.capacity())
-    }
-
     /// The bucket of the least recently used.
     pub(super) fn oldest(&self) -> Option<BucketId> {
-        self.oldest.map(|place| self.node(place).bucket)
+        self.oldest.map(|index| self.nodes[index].bucket)
     }
 
     /// The bucket of the most recently returned.
     #[inline]
     pub(super) fn newest(&self) -> Option<BucketId> {
-        self.newest.map(|place| self.node(place).bucket)
+        self.newest.map(|index| self.nodes[index].bucket)
     }
 
-    /// All of them with the number of their return, the newest first.
-    pub(super) fn newest_first(&self) -> impl Iterator<Item = (u64, BucketId)> {
-        let newest = self.newest.map(|place| self.node(place));
-        let nodes = std::iter::successors(newest, |node| Some(self.node(node.older?)));
-        nodes.map(|node| (node.order, node.bucket))
+    /// All of them with their buckets, the newest first.
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = (Index, BucketId)> {
+        let indexes = std::iter::successors(self.newest, |&index| self.nodes[index].older);
+        indexes.map(|index| (index, self.nodes[index].bucket))
     }
 
-    fn node(&self, place: Place) -> &Node {
-        &self.nodes[place.get()]
+    pub(super) fn is_older(&self, index: Index, other: Index) -> bool {
+        self.nodes[index].order < self.nodes[other].order
     }
 }

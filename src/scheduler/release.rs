@@ -1,18 +1,18 @@
 //! Events of a slot: a creation ends, a worker comes back, a worker is gone.
 
-use super::{BucketId, Effects, Lane, Scheduler, Slot, Stage, Ticket};
+use super::{BucketId, Effects, Lane, Scheduler, Slot, Stage, WaiterId};
 
 /// What becomes of a worker that comes back.
 #[derive(Debug)]
 pub(crate) enum ReturnPlan {
     /// To the oldest waiter that it fits, past an older one that could have used its slot.
-    Hand { to: Ticket, past: Option<Ticket> },
+    Hand { to: WaiterId, past: Option<WaiterId> },
     /// To the idle ones of this bucket.
     Keep(BucketId),
     /// Destroyed: it is of before a clear, or nothing idle may be kept.
     Destroy,
     /// Destroyed, so that this waiter can create in its slot.
-    MakeWay(Ticket),
+    MakeWay(WaiterId),
 }
 
 /// What becomes of a worker that has just been created.
@@ -54,13 +54,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             });
         }
         if let Some(id) = expected {
-            self.change(id, |bucket| {
+            self.change(id, |bucket, _| {
                 bucket.slots -= 1;
                 bucket.creating -= 1;
             });
         }
         if let Some(id) = slot.bucket {
-            self.change(id, |bucket| bucket.slots += 1);
+            self.change(id, |bucket, _| bucket.slots += 1);
         }
         if let Some(commons) = &mut self.commons {
             commons.creating -= 1;
@@ -91,8 +91,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             return ReturnPlan::Destroy;
         };
         let Some(commons) = &self.commons else {
-            return match self.buckets[bucket].line.first() {
-                Some(&to) => ReturnPlan::Hand { to, past: None },
+            return match self.waiters.first(&self.buckets[bucket].line) {
+                Some(to) => ReturnPlan::Hand { to, past: None },
                 None if self.rules.bucket_idle_limit == 0 => ReturnPlan::Destroy,
                 None => ReturnPlan::Keep(bucket),
             };
@@ -105,7 +105,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             return ReturnPlan::Keep(bucket);
         };
         match self.claimant().filter(|&claimant| claimant < to) {
-            Some(starved) if self.waiters[&starved].passed >= self.rules.max_passes => {
+            Some(starved) if self.waiters[starved].passed >= self.rules.max_passes => {
                 ReturnPlan::MakeWay(starved)
             }
             past => ReturnPlan::Hand { to, past },
@@ -125,7 +125,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         match plan {
             ReturnPlan::Hand { to, past } => {
                 if let Some(past) = past {
-                    self.waiter(past).passed += 1;
+                    self.waiters[past].passed += 1;
                 }
                 let bucket = slot.bucket;
                 self.hand(to, value, slot, effects);
@@ -152,10 +152,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     pub(crate) fn free(
         &mut self,
         slot: Slot,
-        heir: Option<Ticket>,
+        heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
-        let heir = heir.filter(|heir| self.waiters.get(heir).is_some_and(|heir| heir.promised));
+        let heir = heir.filter(|&heir| self.waiters.get(heir).is_some_and(|heir| heir.promised));
         if let Some(heir) = heir {
             self.take_promise_back(heir);
         }

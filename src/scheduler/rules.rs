@@ -45,4 +45,13 @@ impl Rules {
             sharing,
         }
     }
+
+    /// Whether it matters in which order workers of different buckets came back.
+    pub(super) fn orders_across(&self) -> bool {
+        match self.sharing {
+            Sharing::Sole => false,
+            Sharing::Apart => self.idle_timeout.is_some(),
+            Sharing::Target(_) => true,
+        }
+    }
 }

@@ -1,16 +1,15 @@
 //! Who gets what has become free. After every event that frees something, [`Scheduler::settle`]
 //! goes on until nobody waits beside what could serve them.
 
-use super::bucket::is_sparse;
 use super::waiter::WaiterState;
-use super::{BucketId, Effects, Lane, Scheduler, Slot, Ticket};
+use super::{BucketId, Effects, Lane, Scheduler, Slot, WaiterId};
 
 /// What is due next among buckets that share a target.
 enum Due {
     /// This request may create.
-    Grant(Ticket),
+    Grant(WaiterId),
     /// The least recently used idle worker makes way for this request.
-    Evict(Ticket),
+    Evict(WaiterId),
 }
 
 impl<K, V, B> Scheduler<K, V, B> {
@@ -20,7 +19,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         if self.commons.is_some() {
             while let Some(due) = self.due() {
                 match due {
-                    Due::Grant(ticket) => self.grant(ticket, effects),
+                    Due::Grant(id) => self.grant(id, effects),
                     Due::Evict(heir) => {
                         self.promise(heir);
                         self.doom_oldest(Some(heir), effects);
@@ -29,17 +28,17 @@ impl<K, V, B> Scheduler<K, V, B> {
             }
             self.doom_surplus(effects);
         } else if let Some(bucket) = scope {
-            while let Some(ticket) = self.due_in(bucket) {
-                self.grant(ticket, effects);
+            while let Some(id) = self.due_in(bucket) {
+                self.grant(id, effects);
             }
         }
     }
 
-    fn due_in(&self, bucket: BucketId) -> Option<Ticket> {
+    fn due_in(&self, bucket: BucketId) -> Option<WaiterId> {
         let bucket = &self.buckets[bucket];
         let may_create =
             bucket.slots < self.rules.bucket_limit && bucket.creating < self.rules.creation_limit;
-        bucket.line.first().copied().filter(|_| may_create)
+        self.waiters.first(&bucket.line).filter(|_| may_create)
     }
 
     fn due(&self) -> Option<Due> {
@@ -70,7 +69,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// The oldest request for one bucket that could create in the slot of a worker which is
     /// destroyed now, and for which none is being destroyed yet.
-    pub(super) fn claimant(&self) -> Option<Ticket> {
+    pub(super) fn claimant(&self) -> Option<WaiterId> {
         let commons = self.commons.as_ref()?;
         if !self.may_start_creation() {
             return None;
@@ -79,7 +78,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             // A slot that is freed vanishes, unless a bucket has nothing at all.
             return self.missing();
         }
-        let mut oldest: Option<Ticket> = None;
+        let mut oldest: Option<WaiterId> = None;
         for &head in &commons.claims {
             if oldest.is_some_and(|oldest| oldest < head) {
                 break;
@@ -90,17 +89,18 @@ impl<K, V, B> Scheduler<K, V, B> {
             let bucket = &self.buckets[bucket];
             if bucket.slots + bucket.promised < self.rules.bucket_limit {
                 // Promises go to the oldest first, so few are stepped over.
-                let first = bucket.line.iter().find(|ticket| !self.waiters[ticket].promised);
-                oldest = [oldest, first.copied()].into_iter().flatten().min();
+                let mut line = self.waiters.in_line(&bucket.line);
+                let first = line.find(|&id| !self.waiters[id].promised);
+                oldest = [oldest, first].into_iter().flatten().min();
             }
         }
         oldest
     }
 
     /// The oldest request for a bucket that has nothing, not even the promise of a slot.
-    fn missing(&self) -> Option<Ticket> {
-        let has_promise = |head: &Ticket| {
-            let bucket = self.waiters[head].lane.bucket();
+    fn missing(&self) -> Option<WaiterId> {
+        let has_promise = |head: &WaiterId| {
+            let bucket = self.waiters[*head].lane.bucket();
             bucket.is_some_and(|bucket| self.buckets[bucket].promised > 0)
         };
         let mut heads = self.commons.as_ref()?.missing.iter();
@@ -110,8 +110,8 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// A worker has made way for this request, and its slot is free. If there are others below the
     /// target they are for whoever comes first; if not, this one is for the request's bucket, even
     /// where others have exceeded the target meanwhile: the total was no smaller before.
-    pub(super) fn keep_promise(&mut self, heir: Ticket, effects: &mut Effects<K, V, B>) {
-        let (Some(bucket), Some(commons)) = (self.waiters[&heir].lane.bucket(), &self.commons)
+    pub(super) fn keep_promise(&mut self, heir: WaiterId, effects: &mut Effects<K, V, B>) {
+        let (Some(bucket), Some(commons)) = (self.waiters[heir].lane.bucket(), &self.commons)
         else {
             return;
         };
@@ -119,47 +119,38 @@ impl<K, V, B> Scheduler<K, V, B> {
         let may_create =
             bucket.slots < self.rules.bucket_limit && commons.creating < self.rules.creation_limit;
         if may_create && self.slots >= commons.target {
-            if let Some(&oldest) = bucket.line.first() {
+            if let Some(oldest) = self.waiters.first(&bucket.line) {
                 self.grant(oldest, effects);
             }
         }
     }
 
-    fn grant(&mut self, ticket: Ticket, effects: &mut Effects<K, V, B>) {
-        let lane = self.leave(ticket);
+    fn grant(&mut self, id: WaiterId, effects: &mut Effects<K, V, B>) {
+        let lane = self.leave(id);
         // A request for any worker that waited for room in a bucket takes that room: of its kind,
         // one at a time may try whether its worker still belongs there.
         let slot = self.open_slot(lane.bucket());
-        self.notify(ticket, WaiterState::Granted(slot), effects);
+        self.notify(id, WaiterState::Granted(slot), effects);
     }
 
     /// Hands a returned worker to a waiter.
     pub(super) fn hand(
         &mut self,
-        ticket: Ticket,
+        id: WaiterId,
         value: V,
         slot: Slot,
         effects: &mut Effects<K, V, B>,
     ) {
-        let lane = self.leave(ticket);
+        let lane = self.leave(id);
         let place = self.parked.insert((value, slot));
-        self.notify(ticket, WaiterState::Handed(place), effects);
+        self.notify(id, WaiterState::Handed(place), effects);
         if let Some(bucket) = lane.bucket() {
             self.sweep(bucket, effects);
         }
     }
 
-    pub(super) fn unpark(&mut self, place: usize) -> (V, Slot) {
-        let parked = self.parked.remove(place);
-        // Only then, for a slab gives back nothing that lies below what is in use.
-        if self.parked.is_empty() && is_sparse(0, self.parked.capacity()) {
-            self.parked.shrink_to_fit();
-        }
-        parked
-    }
-
-    fn notify(&mut self, ticket: Ticket, state: WaiterState, effects: &mut Effects<K, V, B>) {
-        let waiter = self.waiter(ticket);
+    fn notify(&mut self, id: WaiterId, state: WaiterState, effects: &mut Effects<K, V, B>) {
+        let waiter = &mut self.waiters[id];
         waiter.state = state;
         effects.ring(waiter.bell.take());
     }

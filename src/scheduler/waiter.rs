@@ -1,8 +1,15 @@
-use super::{BucketId, Slot};
+use super::{BucketId, Index, Slot};
 
 /// A place in the order of requests: lower is older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(pub(super) u64);
+
+/// Names a waiter, in the order of their tickets. It names nobody else when that one has gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WaiterId {
+    pub(crate) ticket: Ticket,
+    pub(super) index: Index,
+}
 
 /// The line in which a request stands: all in one lane want the same, so only its oldest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +37,14 @@ impl Lane {
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Waiter<B> {
+    pub(super) ticket: Ticket,
     pub(super) lane: Lane,
     /// Present until it is rung.
     pub(super) bell: Option<B>,
     pub(super) state: WaiterState,
+    /// Its neighbours in the line.
+    pub(super) older: Option<Index>,
+    pub(super) younger: Option<Index>,
     /// An idle worker is being destroyed so that its slot can go to this waiter.
     pub(super) promised: bool,
     /// Returned workers that went to a younger waiter while this one could have used their slot.
@@ -45,7 +56,7 @@ pub(crate) struct Waiter<B> {
 pub(super) enum WaiterState {
     Queued,
     /// A returned worker is parked under this index.
-    Handed(usize),
+    Handed(Index),
     /// May create in this slot.
     Granted(Slot),
     /// Ended by a clear.
@@ -53,7 +64,16 @@ pub(super) enum WaiterState {
 }
 
 impl<B> Waiter<B> {
-    pub(super) fn new(lane: Lane, bell: B) -> Self {
-        Self { lane, bell: Some(bell), state: WaiterState::Queued, promised: false, passed: 0 }
+    pub(super) fn new(ticket: Ticket, lane: Lane, bell: B) -> Self {
+        Self {
+            ticket,
+            lane,
+            bell: Some(bell),
+            state: WaiterState::Queued,
+            older: None,
+            younger: None,
+            promised: false,
+            passed: 0,
+        }
     }
 }

@@ -1,3 +1,4 @@
+use std::mem;
 use std::sync::Arc;
 
 use super::aftermath::{Aftermath, ask};
@@ -35,7 +36,12 @@ pub(crate) enum Begun<'a, T: Trade> {
 /// A request that its first look has not served.
 pub(crate) struct Pursuit<'a, T: Trade> {
     request: Request<T::Key>,
-    first: Result<Option<Turn<'a, T>>, Refusal>,
+    /// What the first look came to.
+    first: Option<Result<Turn<'a, T>, Refusal>>,
+    /// The bucket that was full when a worker for any key turned out to belong there.
+    full: Option<Hashed<T::Key>>,
+    /// A request takes its worker first, and lets dead ones go after.
+    dead: Dead<'a, T>,
     shell: &'a Arc<Shell<T>>,
 }
 
@@ -72,58 +78,15 @@ impl<T: Trade> Shell<T> {
                     aftermath.run(|| drop(request));
                     return Begun::Served(aftermath.resume_instead_of(loan));
                 }
-                Err(dead) => Ok(Some(Turn::Dead(lent.ticket, dead))),
+                Err(dead) => Some(Ok(Turn::Dead(lent.ticket, dead))),
             },
             lent => {
-                let first = lent.map(|lent| lent.map(|lent| self.turn(lent)));
+                let first = lent.transpose().map(|lent| lent.map(|lent| self.turn(lent)));
                 errands.run_before(first)
             }
         };
-        Begun::Pursues(Pursuit { request, first, shell: self })
-    }
-
-    /// Looks for another idle worker, of any bucket that may serve.
-    fn look_again(
-        self: &Arc<Self>,
-        wish: Wish<'_, T::Key>,
-        ticket: Ticket,
-        dead: &Dead<'_, T>,
-    ) -> Option<Turn<'_, T>> {
-        let place = (ticket, dead.last()?);
-        let now = self.clock.now();
-        let mut errands = self.errands();
-        let effects = &mut errands.effects;
-        let lent = self.books.with(|books| books.lend_again(wish, place, now, T::serves, effects));
-        let turn = lent.map(|lent| self.turn(lent));
-        errands.run_before(turn)
-    }
-
-    /// Goes to the line, with all prepared that a place there needs.
-    fn enter(
-        self: &Arc<Self>,
-        wish: Wish<'_, T::Key>,
-        ticket: Option<Ticket>,
-        dead: &mut Dead<'_, T>,
-    ) -> Result<Turn<'_, T>, Refusal> {
-        let held = dead.buried();
-        let mut spare_key = wish.key().cloned();
-        let (bell, listener) = Notify::new();
-        let mut bell = Some(bell);
-        let now = self.clock.now();
-        let mut errands = self.errands();
-        let effects = &mut errands.effects;
-        let entered = self.books.with(|books| {
-            let (bell, spare_key) = (&mut bell, &mut spare_key);
-            let entry = Entry { wish, ticket, held, bell, spare_key };
-            books.enter(entry, now, T::serves, effects)
-        })?;
-        let turn = match entered {
-            Entered::Lent(lent) => self.turn(lent),
-            Entered::Waits(ticket) => Turn::Waits(Waiting::new(ticket, listener, self)),
-        };
-        let mut aftermath = errands.run();
-        aftermath.run(|| drop(spare_key));
-        Ok(aftermath.resume_instead_of(turn))
+        let dead = Dead::new(self);
+        Begun::Pursues(Pursuit { request, first, full: None, dead, shell: self })
     }
 
     fn turn(self: &Arc<Self>, lent: Lent<Unit<T>>) -> Turn<'_, T> {
@@ -146,59 +109,105 @@ impl<T: Trade> Shell<T> {
     }
 }
 
-impl<T: Trade> Pursuit<'_, T> {
+impl<'a, T: Trade> Pursuit<'a, T> {
     /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
     /// one.
-    pub(crate) async fn finish(self) -> PoolResult<Loan<T>> {
-        let Self { request, first, shell } = self;
-        if let Some(why) = &shell.invalid {
+    pub(crate) async fn finish(&mut self) -> PoolResult<Loan<T>> {
+        if let Some(why) = &self.shell.invalid {
             return Err(invalid_config(why));
         }
-        // The bucket that was full when a worker for any key turned out to belong there.
-        let mut full = None;
-        // A request takes its worker first, and lets dead ones go after.
-        let mut dead = Dead::new(shell);
-        let mut turn = match first.map_err(refused)? {
-            Some(turn) => turn,
-            None => shell.enter(request.wish(None), None, &mut dead).map_err(refused)?,
+        let mut waiting = match self.go_on(None).map_err(refused)? {
+            Ok(loan) => return Ok(loan),
+            Err(waiting) => waiting,
         };
-        let loan = loop {
-            turn = match turn {
-                Turn::Served(loan) => break loan,
-                Turn::Dead(ticket, one) => {
-                    dead.append(one);
-                    let wish = request.wish(full.as_ref());
-                    match shell.look_again(wish, ticket, &dead) {
-                        Some(turn) => turn,
-                        None => shell.enter(wish, Some(ticket), &mut dead).map_err(refused)?,
-                    }
-                }
-                Turn::Waits(waiting) => {
-                    let ticket = waiting.ticket();
-                    let vacancy = match waiting.await.map_err(refused)? {
-                        Served::Worker(loan) => break loan,
-                        Served::Create(vacancy) => vacancy,
-                    };
-                    let unit = shell.trade.create(request.key()).await?;
-                    match vacancy.fill(unit, matches!(request, Request::Any)) {
-                        Filled::Loan(loan) => break loan,
-                        Filled::Cleared => return Err(refused(Refusal::Cleared)),
-                        Filled::Full(slot, class) => {
-                            dead.add_empty(slot);
-                            full = Some(class);
-                            let wish = request.wish(full.as_ref());
-                            shell.enter(wish, Some(ticket), &mut dead).map_err(refused)?
-                        }
-                    }
-                }
+        loop {
+            let vacancy = match (&mut waiting).await.map_err(refused)? {
+                Served::Worker(loan) => return Ok(self.end_with(loan)),
+                Served::Create(vacancy) => vacancy,
             };
+            let unit = self.shell.trade.create(self.request.key()).await?;
+            match vacancy.fill(unit, matches!(self.request, Request::Any)) {
+                Filled::Loan(loan) => return Ok(self.end_with(loan)),
+                Filled::Cleared => return Err(refused(Refusal::Cleared)),
+                Filled::Full(slot, class) => {
+                    self.dead.add_empty(slot);
+                    self.full = Some(class);
+                }
+            }
+            waiting = match self.go_on(Some(waiting.ticket())).map_err(refused)? {
+                Ok(loan) => return Ok(loan),
+                Err(waiting) => waiting,
+            };
+        }
+    }
+
+    /// Looks at idle workers until one is well, or else waits.
+    fn go_on(&mut self, ticket: Option<Ticket>) -> Result<Result<Loan<T>, Waiting<T>>, Refusal> {
+        let mut turn = match self.first.take() {
+            Some(first) => first?,
+            None => self.enter(ticket)?,
         };
-        // As in `begin`.
+        loop {
+            turn = match turn {
+                Turn::Served(loan) => return Ok(Ok(self.end_with(loan))),
+                Turn::Waits(waiting) => return Ok(Err(waiting)),
+                Turn::Dead(ticket, one) => {
+                    self.dead.append(one);
+                    match self.look_again(ticket) {
+                        Some(turn) => turn,
+                        None => self.enter(Some(ticket))?,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks for another idle worker, of any bucket that may serve.
+    fn look_again(&self, ticket: Ticket) -> Option<Turn<'a, T>> {
+        let shell = self.shell;
+        let place = (ticket, self.dead.last()?);
+        let wish = self.request.wish(self.full.as_ref());
+        let now = shell.clock.now();
+        let mut errands = shell.errands();
+        let effects = &mut errands.effects;
+        let lent = shell.books.with(|books| books.lend_again(wish, place, now, T::serves, effects));
+        let turn = lent.map(|lent| shell.turn(lent));
+        errands.run_before(turn)
+    }
+
+    /// Goes to the line, with all prepared that a place there needs.
+    fn enter(&mut self, ticket: Option<Ticket>) -> Result<Turn<'a, T>, Refusal> {
+        let shell = self.shell;
+        let held = self.dead.buried();
+        let wish = self.request.wish(self.full.as_ref());
+        let mut spare_key = wish.key().cloned();
+        let (bell, listener) = Notify::new();
+        let mut bell = Some(bell);
+        let now = shell.clock.now();
+        let mut errands = shell.errands();
+        let effects = &mut errands.effects;
+        let entered = shell.books.with(|books| {
+            let (bell, spare_key) = (&mut bell, &mut spare_key);
+            let entry = Entry { wish, ticket, held, bell, spare_key };
+            books.enter(entry, now, T::serves, effects)
+        })?;
+        let turn = match entered {
+            Entered::Lent(lent) => shell.turn(lent),
+            Entered::Waits(id) => Turn::Waits(Waiting::new(id, listener, shell)),
+        };
+        let mut aftermath = errands.run();
+        aftermath.run(|| drop(spare_key));
+        Ok(aftermath.resume_instead_of(turn))
+    }
+
+    /// Lets go of all that a request holds. Not at the end of a function, where a panic in it would
+    /// lose the loan.
+    fn end_with(&mut self, loan: Loan<T>) -> Loan<T> {
         let mut aftermath = Aftermath::default();
-        aftermath.run(|| drop(dead));
-        aftermath.run(|| drop(full));
-        aftermath.run(|| drop(request));
-        Ok(aftermath.resume_instead_of(loan))
+        aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
+        aftermath.run(|| drop(self.full.take()));
+        aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
+        aftermath.resume_instead_of(loan)
     }
 }
 

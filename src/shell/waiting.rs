@@ -5,12 +5,12 @@ use std::task::{Context, Poll, ready};
 use super::bell::NotifyWaiter;
 
 use super::{Loan, Shell, Trade, Vacancy};
-use crate::scheduler::{Grant, Refusal, Ticket};
+use crate::scheduler::{Grant, Refusal, Ticket, WaiterId};
 
 /// A place in the line, from which a request is served. Dropping it leaves the line, and passes on
 /// what had been given to this request and was not collected.
 pub(super) struct Waiting<T: Trade> {
-    ticket: Ticket,
+    id: WaiterId,
     /// `None` once its ring was heard.
     bell: Option<NotifyWaiter<()>>,
     shell: Arc<Shell<T>>,
@@ -25,12 +25,12 @@ pub(super) enum Served<T: Trade> {
 const RUNG: &str = "the bell of a waiter rings once, when there is something to collect";
 
 impl<T: Trade> Waiting<T> {
-    pub(super) fn new(ticket: Ticket, bell: NotifyWaiter<()>, shell: &Arc<Shell<T>>) -> Self {
-        Self { ticket, bell: Some(bell), shell: Arc::clone(shell) }
+    pub(super) fn new(id: WaiterId, bell: NotifyWaiter<()>, shell: &Arc<Shell<T>>) -> Self {
+        Self { id, bell: Some(bell), shell: Arc::clone(shell) }
     }
 
     pub(super) fn ticket(&self) -> Ticket {
-        self.ticket
+        self.id.ticket
     }
 }
 
@@ -40,7 +40,7 @@ impl<T: Trade> Future for Waiting<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let bell = self.bell.as_mut().expect(RUNG);
         ready!(Pin::new(bell).poll(cx));
-        let grant = self.shell.books.with(|books| books.collect(self.ticket)).expect(RUNG);
+        let grant = self.shell.books.with(|books| books.collect(self.id)).expect(RUNG);
         let served = match grant {
             Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, &self.shell))),
             Grant::Create(slot) => Ok(Served::Create(Vacancy::new(slot, &self.shell))),
@@ -61,7 +61,7 @@ impl<T: Trade> Drop for Waiting<T> {
         let mut errands = self.shell.errands();
         let effects = &mut errands.effects;
         let (unrung, mut aftermath) = self.shell.books.with(|books| {
-            let (worker, bell) = books.cancel(self.ticket, effects);
+            let (worker, bell) = books.cancel(self.id, effects);
             let question =
                 worker.map(|(unit, slot)| Shell::<T>::give_back(books, unit, slot, now, effects));
             (bell, question.unwrap_or_default())

@@ -72,6 +72,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Of the order of the workers, that of the idle ones counts; of heirs, those that wait.
     pub(super) fn new(
+        rules: &Rules,
         is_clearing: bool,
         total: usize,
         requests: Vec<(usize, Held)>,
@@ -83,7 +84,10 @@ impl Snapshot {
             place => (unit, place),
         });
         let is_idle = |worker: &(Unit, Place)| matches!(worker.1, Place::Idle(_));
-        let (idle, mut others): (Vec<_>, Vec<_>) = workers.partition(is_idle);
+        let (mut idle, mut others): (Vec<_>, Vec<_>) = workers.partition(is_idle);
+        if !rules.orders_across() {
+            idle.sort_by_key(|(unit, _)| unit.class);
+        }
         others.sort_by_key(|(unit, _)| unit.id);
         Self { is_clearing, total, requests, idle, others }
     }
@@ -116,7 +120,8 @@ impl World {
     fn snapshot(&self) -> Snapshot {
         let scheduler = &self.scheduler;
         let requests = self.requests().into_iter().map(|r| (r.number, self.held(r.ticket)));
-        Snapshot::new(scheduler.is_clearing(), scheduler.slots, requests.collect(), self.workers())
+        let (is_clearing, total) = (scheduler.is_clearing(), scheduler.slots);
+        Snapshot::new(&self.rules, is_clearing, total, requests.collect(), self.workers())
     }
 
     fn held(&self, ticket: Ticket) -> Held {
@@ -126,7 +131,7 @@ impl World {
         if let Some((_, slot)) = self.creating.iter().find(|(r, _)| r.ticket == ticket) {
             return Held::Creates(slot.generation);
         }
-        let waiter = &self.scheduler.waiters[&ticket];
+        let waiter = self.waiter(ticket);
         match &waiter.state {
             WaiterState::Queued if waiter.promised => Held::Promise,
             WaiterState::Queued => Held::Nothing,
@@ -137,24 +142,21 @@ impl World {
     }
 
     fn workers(&self) -> Vec<(Unit, Place)> {
-        let buckets = &self.scheduler.buckets;
-        let ids = buckets.ids().into_iter();
-        let mut idle: Vec<_> = ids.flat_map(|id| &buckets[id].idle).collect();
-        idle.sort_by_key(|idle| idle.order);
-        let idle = idle.into_iter().map(|idle| (idle.value, Place::Idle(idle.since)));
+        let idle = self.idle().into_iter().map(|idle| (idle.value, Place::Idle(idle.since)));
 
         let asked = self.asked.iter().map(|(_, unit, slot)| (*unit, slot));
         let dead = self.asked.iter().flat_map(|(request, ..)| &request.dead);
         let asked = asked.chain(dead.map(|(unit, slot)| (*unit, slot)));
         let borrowed = self.borrowed.iter().map(|(unit, slot)| (*unit, slot));
-        let parked = self.scheduler.parked.iter().map(|(_, (unit, slot))| (*unit, slot));
+        let parked = self.scheduler.parked.iter().map(|(unit, slot)| (*unit, slot));
         let lent = asked.chain(borrowed).chain(parked);
         let lent = lent.map(|(unit, slot)| (unit, Place::Lent(slot.generation)));
 
         let requests = self.requests();
         let number = |heir| Some(requests.iter().find(|r| r.ticket == heir)?.number);
         let doomed = self.doomed.iter();
-        let doomed = doomed.map(|it| (it.value, Place::Doomed(it.heir.and_then(number))));
+        let doomed = doomed
+            .map(|it| (it.value, Place::Doomed(it.heir.and_then(|heir| number(heir.ticket)))));
         idle.chain(lent).chain(doomed).collect()
     }
 }

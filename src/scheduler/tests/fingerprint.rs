@@ -20,7 +20,7 @@ impl World {
             .doomed
             .iter()
             .map(|doomed| {
-                let heir = doomed.heir.map_or(NONE, |heir| self.place(heir));
+                let heir = doomed.heir.map_or(NONE, |heir| self.place(heir.ticket));
                 [doomed.value.class as u8, self.print_slot(&doomed.slot), heir]
             })
             .collect();
@@ -54,7 +54,7 @@ impl World {
             } else if let Some((_, slot)) = self.creating.iter().find(|(other, _)| is_it(other)) {
                 print.extend([1, self.print_slot(slot)]);
             } else {
-                let waiter = &self.scheduler.waiters[&request.ticket];
+                let waiter = self.waiter(request.ticket);
                 match &waiter.state {
                     WaiterState::Queued => {
                         print.extend([2, u8::from(waiter.promised), waiter.passed as u8]);
@@ -81,14 +81,7 @@ impl World {
     }
 
     fn print_idle(&self, print: &mut Vec<u8>) {
-        let scheduler = &self.scheduler;
-        let buckets = scheduler.buckets.ids();
-        let mut idle: Vec<_> = buckets.iter().flat_map(|&id| &scheduler.buckets[id].idle).collect();
-        let orders_across = scheduler.recency.is_some();
-        idle.sort_unstable_by_key(|idle| {
-            (if orders_across { 0 } else { idle.value.class }, idle.order)
-        });
-        for idle in idle {
+        for idle in self.idle() {
             let age = self.rules.idle_timeout.map_or(0, |end| end.min(self.now - idle.since));
             print.extend([idle.value.class as u8, age as u8]);
         }

@@ -2,7 +2,7 @@
 
 use super::world::{Choice, Request, Wanted, World, can_serve};
 use crate::scheduler::waiter::WaiterState;
-use crate::scheduler::{BucketId, Lane, Sharing, Slot, Stage, Ticket};
+use crate::scheduler::{BucketId, Lane, Sharing, Slot, Stage, Ticket, WaiterId};
 
 impl World {
     pub(super) fn check(&self) {
@@ -19,8 +19,9 @@ impl World {
             let is_sole = self.rules.sharing == Sharing::Sole;
             assert!(is_needed || is_sole, "an empty bucket does not exist");
         }
-        let granted = scheduler.waiters.iter().filter(|(_, waiter)| waiter.bell.is_none());
-        let granted: Vec<_> = granted.map(|(ticket, _)| *ticket).collect();
+        let granted = scheduler.waiters.iter().filter(|waiter| waiter.bell.is_none());
+        let mut granted: Vec<_> = granted.map(|waiter| waiter.ticket).collect();
+        granted.sort();
         let rung = self.waiting.iter().filter(|request| request.is_rung);
         let mut rung: Vec<_> = rung.map(|request| request.ticket).collect();
         rung.sort();
@@ -51,8 +52,8 @@ impl World {
     /// Whether a queued request could have been given what another one was served with.
     fn could_have_had(&self, request: &Request, served: Ticket) -> bool {
         let scheduler = &self.scheduler;
-        let lane = scheduler.waiters[&request.ticket].lane;
-        let slot = match &scheduler.waiters[&served].state {
+        let lane = self.waiter(request.ticket).lane;
+        let slot = match &self.waiter(served).state {
             WaiterState::Handed(place) => {
                 let (unit, slot) = &scheduler.parked[*place];
                 return match (self.shares(), request.wanted) {
@@ -91,12 +92,12 @@ impl World {
 
     /// All slots that exist, wherever they are.
     fn slots(&self) -> Vec<&Slot> {
-        let waiters = self.scheduler.waiters.values();
+        let waiters = self.scheduler.waiters.iter();
         let granted = waiters.filter_map(|waiter| match &waiter.state {
             WaiterState::Granted(slot) => Some(slot),
             _ => None,
         });
-        let parked = self.scheduler.parked.iter().map(|(_, (_, slot))| slot);
+        let parked = self.scheduler.parked.iter().map(|(_, slot)| slot);
         let asked = self.asked.iter().map(|(_, _, slot)| slot);
         let dead = self.asked.iter().flat_map(|(request, ..)| &request.dead);
         let asked = asked.chain(dead.map(|(_, slot)| slot));
@@ -118,7 +119,8 @@ impl World {
             idle += bucket.idle.len();
             assert_eq!(bucket.slots, slots.iter().filter(here).count() + bucket.idle.len());
             assert_eq!(bucket.creating, slots.iter().filter(here).filter(creating).count());
-            let promised = bucket.line.iter().filter(|t| scheduler.waiters[t].promised).count();
+            let line = self.lane(Lane::Of(id));
+            let promised = line.filter(|&id| scheduler.waiters[id].promised).count();
             assert_eq!(bucket.promised, promised);
         }
         assert_eq!(scheduler.idle, idle);
@@ -126,7 +128,7 @@ impl World {
             let is = |stage| slots.iter().filter(|slot| slot.stage == stage).count();
             assert_eq!(commons.creating, is(Stage::Creating));
             assert_eq!(commons.leaving, is(Stage::Leaving));
-            let promised = scheduler.waiters.values().filter(|waiter| waiter.promised).count();
+            let promised = scheduler.waiters.iter().filter(|waiter| waiter.promised).count();
             assert_eq!(commons.promised, promised);
         }
     }
@@ -150,22 +152,20 @@ impl World {
 
     fn check_indexes(&self) {
         let scheduler = &self.scheduler;
-        let mut order = Vec::new();
-        for id in scheduler.buckets.ids() {
-            let returns: Vec<_> =
-                scheduler.buckets[id].idle.iter().map(|idle| idle.order).collect();
-            assert!(returns.is_sorted());
-            order.extend(returns.into_iter().map(|order| (order, id)));
-        }
         if let Some(recency) = &scheduler.recency {
-            order.sort_by_key(|&(order, _)| std::cmp::Reverse(order));
-            assert!(recency.newest_first().eq(order));
+            let places: Vec<_> = recency.newest_first().collect();
+            assert_eq!(places.len(), scheduler.idle);
+            for id in scheduler.buckets.ids() {
+                let of_bucket = places.iter().rev().filter(|(_, bucket)| *bucket == id);
+                let idle = scheduler.buckets[id].idle.iter().map(|idle| idle.place);
+                assert!(idle.eq(of_bucket.map(|(place, _)| Some(*place))));
+            }
         }
         let mut queued = 0;
-        for (&ticket, waiter) in &scheduler.waiters {
+        for waiter in scheduler.waiters.iter() {
             if matches!(waiter.state, WaiterState::Queued) {
                 queued += 1;
-                assert!(self.lane(waiter.lane).any(|in_line| in_line == ticket));
+                assert!(self.lane(waiter.lane).any(|id| id.ticket == waiter.ticket));
             } else {
                 assert!(!waiter.promised);
             }
@@ -173,6 +173,7 @@ impl World {
         let lanes = scheduler.buckets.ids().into_iter();
         let lanes = lanes.flat_map(|id| [Lane::Of(id), Lane::AnyOnceRoom(id)]).chain([Lane::Any]);
         let lanes: Vec<_> = lanes.collect();
+        assert!(lanes.iter().all(|&lane| self.lane(lane).is_sorted()), "in the order of tickets");
         assert_eq!(lanes.iter().flat_map(|&lane| self.lane(lane)).count(), queued);
         let Some(commons) = &scheduler.commons else {
             return;
@@ -196,13 +197,14 @@ impl World {
         assert!(filed <= heads && commons.missing.is_subset(&commons.claims));
     }
 
-    fn lane(&self, lane: Lane) -> impl Iterator<Item = Ticket> {
-        let tickets = match lane {
-            Lane::Of(id) => Some(&self.scheduler.buckets[id].line),
-            Lane::AnyOnceRoom(id) => Some(&self.scheduler.buckets[id].bounced),
-            Lane::Any => self.scheduler.commons.as_ref().map(|commons| &commons.anyone),
+    fn lane(&self, lane: Lane) -> impl Iterator<Item = WaiterId> {
+        let scheduler = &self.scheduler;
+        let line = match lane {
+            Lane::Of(id) => Some(&scheduler.buckets[id].line),
+            Lane::AnyOnceRoom(id) => Some(&scheduler.buckets[id].bounced),
+            Lane::Any => scheduler.commons.as_ref().map(|commons| &commons.anyone),
         };
-        tickets.into_iter().flatten().copied()
+        line.into_iter().flat_map(|line| scheduler.waiters.in_line(line))
     }
 
     /// At rest nobody waits beside an idle worker that fits, a slot that is free, or one that
@@ -211,7 +213,7 @@ impl World {
         let queued = self.waiting.iter().filter(|request| !request.is_rung);
         for request in queued {
             assert!(!self.fits_something_idle(request.wanted), "{request:?} beside an idle worker");
-            let waiter = &self.scheduler.waiters[&request.ticket];
+            let waiter = self.waiter(request.ticket);
             let may_create = match self.rules.sharing {
                 Sharing::Target(target) => self.may_create(waiter.lane, waiter.promised, target),
                 Sharing::Sole | Sharing::Apart => waiter.lane.bucket().is_some_and(|id| {

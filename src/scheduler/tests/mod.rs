@@ -6,6 +6,8 @@
 
 #[cfg(test)]
 mod agreement;
+#[cfg(test)]
+mod arena;
 pub(super) mod bytes;
 mod comparison;
 #[cfg(test)]

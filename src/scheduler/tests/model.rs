@@ -76,7 +76,8 @@ impl Model {
     pub(super) fn snapshot(&self) -> Snapshot {
         let held = |r: &Request| if self.has_promise(r) { Held::Promise } else { r.held };
         let requests = self.requests.iter().map(|r| (r.number, held(r))).collect();
-        Snapshot::new(self.clears > 0, self.slots(None), requests, self.workers.clone())
+        let (is_clearing, total) = (self.clears > 0, self.slots(None));
+        Snapshot::new(&self.rules, is_clearing, total, requests, self.workers.clone())
     }
 
     /// Asks the newest idle worker of its own class, or else the newest that fits; or waits.

@@ -36,7 +36,10 @@ impl World {
     /// How many workers are being destroyed for the oldest request that waits.
     fn victims(&self) -> usize {
         let oldest = self.waiting[0].ticket;
-        self.doomed.iter().filter(|doomed| doomed.heir == Some(oldest)).count()
+        self.doomed
+            .iter()
+            .filter(|doomed| doomed.heir.is_some_and(|heir| heir.ticket == oldest))
+            .count()
     }
 
     fn oldest_may_create(&self) -> bool {

@@ -1,6 +1,10 @@
+use std::cmp::Reverse;
+
+use crate::scheduler::bucket::Idle;
+use crate::scheduler::waiter::Waiter;
 use crate::scheduler::{
     Birth, ClearId, Doomed, Effect, Effects, Entered, Entry, Grant, Lent, Refusal, Rules,
-    Scheduler, Sharing, Slot, Ticket, Wish,
+    Scheduler, Sharing, Slot, Ticket, WaiterId, Wish,
 };
 
 /// A worker: its class, and a number that no other has.
@@ -26,6 +30,8 @@ pub(super) struct Request {
     pub(super) number: usize,
     pub(super) wanted: Wanted,
     pub(super) ticket: Ticket,
+    /// Its name while it waits.
+    waiter: Option<WaiterId>,
     /// The class that was full when a worker was created for this request in vain.
     pub(super) full: Option<u32>,
     pub(super) is_rung: bool,
@@ -35,7 +41,7 @@ pub(super) struct Request {
 
 impl Request {
     fn new(number: usize, wanted: Wanted, ticket: Ticket) -> Self {
-        Self { number, wanted, ticket, full: None, is_rung: false, dead: Vec::new() }
+        Self { number, wanted, ticket, waiter: None, full: None, is_rung: false, dead: Vec::new() }
     }
 }
 
@@ -109,6 +115,24 @@ impl World {
 
     pub(super) fn shares(&self) -> bool {
         matches!(self.rules.sharing, Sharing::Target(_))
+    }
+
+    pub(super) fn waiter(&self, ticket: Ticket) -> &Waiter<Bell> {
+        let mut waiters = self.scheduler.waiters.iter();
+        waiters.find(|waiter| waiter.ticket == ticket).expect("a request that waits")
+    }
+
+    /// All idle workers: the oldest first, or bucket by bucket where no order goes across them.
+    pub(super) fn idle(&self) -> Vec<&Idle<Unit>> {
+        let buckets = &self.scheduler.buckets;
+        let mut ids = buckets.ids();
+        ids.sort_by_key(|&id| buckets[id].key);
+        let mut idle: Vec<_> = ids.into_iter().flat_map(|id| &buckets[id].idle).collect();
+        if let Some(recency) = &self.scheduler.recency {
+            let newest: Vec<_> = recency.newest_first().map(|(place, _)| Some(place)).collect();
+            idle.sort_by_key(|idle| Reverse(newest.iter().position(|place| *place == idle.place)));
+        }
+        idle
     }
 
     /// All requests under way, the oldest first.
@@ -318,9 +342,9 @@ impl World {
             Ok(Entered::Lent(Lent { value, slot, ticket })) => {
                 self.asked.push((request(ticket), value, slot));
             }
-            Ok(Entered::Waits(ticket)) => {
-                own = Some(ticket);
-                self.waiting.push(request(ticket));
+            Ok(Entered::Waits(waiter)) => {
+                own = Some(waiter.ticket);
+                self.waiting.push(Request { waiter: Some(waiter), ..request(waiter.ticket) });
             }
             Err(_) => {
                 for slot in held {
@@ -335,8 +359,8 @@ impl World {
 
     fn collect(&mut self, index: usize) {
         let request = self.waiting.remove(index);
-        match self.scheduler.collect(request.ticket).expect("a bell rings when there is something")
-        {
+        let waiter = request.waiter.expect("a request that waits");
+        match self.scheduler.collect(waiter).expect("a bell rings when there is something") {
             Grant::Worker(unit, slot) => {
                 let fits = request.wanted.is_none_or(|class| serves(&unit, &class));
                 assert!(fits, "{request:?} was handed {unit:?}");
@@ -350,7 +374,8 @@ impl World {
     fn cancel(&mut self, index: usize) {
         let request = self.waiting.remove(index);
         let mut effects = Effects::default();
-        let (worker, _) = self.scheduler.cancel(request.ticket, &mut effects);
+        let waiter = request.waiter.expect("a request that waits");
+        let (worker, _) = self.scheduler.cancel(waiter, &mut effects);
         if let Some((unit, slot)) = worker {
             let plan = self.scheduler.plan_return(&slot, &unit, serves);
             self.scheduler.commit_return(plan, slot, unit, self.now, &mut effects);

@@ -1,0 +1,131 @@
+use std::iter;
+use std::ops;
+
+use super::arena::Arena;
+use super::{Index, Ticket, Waiter, WaiterId};
+
+/// The queued requests of a lane, the oldest first. They are linked to each other.
+#[derive(Debug, Default)]
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct Line {
+    oldest: Option<Index>,
+    youngest: Option<Index>,
+}
+
+impl Line {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.oldest.is_none()
+    }
+
+    /// Forgets all of them, who know each other still.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// All requests that wait, or have not collected what they were given.
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct Waiters<B>(Arena<Waiter<B>>);
+
+impl<B> Waiters<B> {
+    pub(super) fn new() -> Self {
+        Self(Arena::new())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn get(&self, id: WaiterId) -> Option<&Waiter<B>> {
+        self.0.get(id.index).filter(|waiter| waiter.ticket == id.ticket)
+    }
+
+    pub(super) fn remove(&mut self, id: WaiterId) -> Option<Waiter<B>> {
+        self.get(id)?;
+        self.0.remove(id.index)
+    }
+
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiter<B>> {
+        self.0.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Waiter<B>> {
+        self.0.iter_mut()
+    }
+
+    /// The oldest in a line.
+    #[inline]
+    pub(super) fn first(&self, line: &Line) -> Option<WaiterId> {
+        line.oldest.map(|index| self.id(index))
+    }
+
+    /// Those in a line, the oldest first.
+    pub(super) fn in_line(&self, line: &Line) -> impl Iterator<Item = WaiterId> {
+        let indexes = iter::successors(line.oldest, |&index| self.0[index].younger);
+        indexes.map(|index| self.id(index))
+    }
+
+    fn id(&self, index: Index) -> WaiterId {
+        WaiterId { ticket: self.0[index].ticket, index }
+    }
+
+    /// Lines a waiter up, by its ticket. A new one goes to the end; one that comes back walks past
+    /// older ones that came back before it.
+    pub(super) fn line_up(&mut self, line: &mut Line, waiter: Waiter<B>) -> WaiterId {
+        let ticket = waiter.ticket;
+        let older = self.last_before(line, ticket);
+        let index = self.0.insert(waiter);
+        let younger = older.map_or(line.oldest, |older| self.0[older].younger);
+        self.link(line, older, Some(index));
+        self.link(line, Some(index), younger);
+        WaiterId { ticket, index }
+    }
+
+    fn last_before(&self, line: &Line, ticket: Ticket) -> Option<Index> {
+        let youngest = line.youngest?;
+        if self.0[youngest].ticket < ticket {
+            return Some(youngest);
+        }
+        let older = self.in_line(line).take_while(|other| other.ticket < ticket);
+        older.last().map(|other| other.index)
+    }
+
+    /// Takes a waiter out of the line in which it stands.
+    pub(super) fn step_out(&mut self, line: &mut Line, id: WaiterId) {
+        let Waiter { older, younger, .. } = self[id];
+        self.link(line, older, younger);
+    }
+
+    /// Makes two neighbours; `None` stands for the end of the line.
+    fn link(&mut self, line: &mut Line, older: Option<Index>, younger: Option<Index>) {
+        match older {
+            Some(older) => self.0[older].younger = younger,
+            None => line.oldest = younger,
+        }
+        match younger {
+            Some(younger) => self.0[younger].older = older,
+            None => line.youngest = older,
+        }
+    }
+}
+
+const IN_LINE: &str = "who stands in a line waits";
+
+impl<B> ops::Index<WaiterId> for Waiters<B> {
+    type Output = Waiter<B>;
+
+    fn index(&self, id: WaiterId) -> &Waiter<B> {
+        self.get(id).expect(IN_LINE)
+    }
+}
+
+impl<B> ops::IndexMut<WaiterId> for Waiters<B> {
+    fn index_mut(&mut self, id: WaiterId) -> &mut Waiter<B> {
+        let waiter = &mut self.0[id.index];
+        assert_eq!(waiter.ticket, id.ticket, "{IN_LINE}");
+        waiter
+    }
+}
