@@ -36,8 +36,8 @@ pub(crate) enum Begun<'a, T: Trade> {
 /// A request that its first look has not served.
 pub(crate) struct Pursuit<'a, T: Trade> {
     request: Request<T::Key>,
-    /// What the first look came to.
-    first: Option<Result<Turn<'a, T>, Refusal>>,
+    /// Its place in the order, if it has one.
+    ticket: Option<Ticket>,
     /// The bucket that was full when a worker for any key turned out to belong there.
     full: Option<Hashed<T::Key>>,
     /// A request takes its worker first, and lets dead ones go after.
@@ -70,23 +70,31 @@ impl<T: Trade> Shell<T> {
         let mut errands = self.errands();
         let effects = &mut errands.effects;
         let lent = self.books.with(|books| books.lend(request.wish(None), now, effects));
-        let first = match lent {
-            Ok(Some(lent)) if errands.is_empty() => match self.examine(lent.value, lent.slot) {
-                Ok(loan) => {
-                    // Not at the end of the function, where a panic in it would lose the loan.
-                    let mut aftermath = Aftermath::default();
-                    aftermath.run(|| drop(request));
-                    return Begun::Served(aftermath.resume_instead_of(loan));
+        let mut pursuit = None;
+        if let Ok(Some(lent)) = lent {
+            match self.examine(lent.value, lent.slot) {
+                Ok(loan) if errands.is_empty() => {
+                    return Self::served(loan, request, Aftermath::default());
                 }
-                Err(dead) => Some(Ok(Turn::Dead(lent.ticket, dead))),
-            },
-            lent => {
-                let first = lent.transpose().map(|lent| lent.map(|lent| self.turn(lent)));
-                errands.run_before(first)
+                Ok(loan) => return Self::served(loan, request, errands.run()),
+                Err(dead) => pursuit = Some((lent.ticket, dead)),
             }
-        };
-        let dead = Dead::new(self);
-        Begun::Pursues(Pursuit { request, first, full: None, dead, shell: self })
+        }
+        let (ticket, dead) = errands.run_before(pursuit).unzip();
+        // Should the pool be in the middle of a clear, the line says so as well.
+        let dead = dead.unwrap_or_else(|| Dead::new(self));
+        Begun::Pursues(Pursuit { request, ticket, full: None, dead, shell: self })
+    }
+
+    /// Not at the end of a function, where a panic in the request's key would lose the loan.
+    #[inline]
+    fn served<'a>(
+        loan: Loan<T>,
+        request: Request<T::Key>,
+        mut aftermath: Aftermath,
+    ) -> Begun<'a, T> {
+        aftermath.run(|| drop(request));
+        Begun::Served(aftermath.resume_instead_of(loan))
     }
 
     fn turn(self: &Arc<Self>, lent: Lent<Unit<T>>) -> Turn<'_, T> {
@@ -116,7 +124,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         if let Some(why) = &self.shell.invalid {
             return Err(invalid_config(why));
         }
-        let mut waiting = match self.go_on(None).map_err(refused)? {
+        let mut waiting = match self.go_on().map_err(refused)? {
             Ok(loan) => return Ok(loan),
             Err(waiting) => waiting,
         };
@@ -134,7 +142,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                     self.full = Some(class);
                 }
             }
-            waiting = match self.go_on(Some(waiting.ticket())).map_err(refused)? {
+            self.ticket = Some(waiting.ticket());
+            waiting = match self.go_on().map_err(refused)? {
                 Ok(loan) => return Ok(loan),
                 Err(waiting) => waiting,
             };
@@ -142,30 +151,27 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     }
 
     /// Looks at idle workers until one is well, or else waits.
-    fn go_on(&mut self, ticket: Option<Ticket>) -> Result<Result<Loan<T>, Waiting<T>>, Refusal> {
-        let mut turn = match self.first.take() {
-            Some(first) => first?,
-            None => self.enter(ticket)?,
-        };
+    fn go_on(&mut self) -> Result<Result<Loan<T>, Waiting<T>>, Refusal> {
         loop {
-            turn = match turn {
+            let turn = match self.look_again() {
+                Some(turn) => turn,
+                None => self.enter()?,
+            };
+            match turn {
                 Turn::Served(loan) => return Ok(Ok(self.end_with(loan))),
                 Turn::Waits(waiting) => return Ok(Err(waiting)),
-                Turn::Dead(ticket, one) => {
-                    self.dead.append(one);
-                    match self.look_again(ticket) {
-                        Some(turn) => turn,
-                        None => self.enter(Some(ticket))?,
-                    }
+                Turn::Dead(ticket, dead) => {
+                    self.ticket = Some(ticket);
+                    self.dead.append(dead);
                 }
             }
         }
     }
 
     /// Looks for another idle worker, of any bucket that may serve.
-    fn look_again(&self, ticket: Ticket) -> Option<Turn<'a, T>> {
+    fn look_again(&self) -> Option<Turn<'a, T>> {
         let shell = self.shell;
-        let place = (ticket, self.dead.last()?);
+        let place = (self.ticket?, self.dead.last()?);
         let wish = self.request.wish(self.full.as_ref());
         let now = shell.clock.now();
         let mut errands = shell.errands();
@@ -176,8 +182,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     }
 
     /// Goes to the line, with all prepared that a place there needs.
-    fn enter(&mut self, ticket: Option<Ticket>) -> Result<Turn<'a, T>, Refusal> {
-        let shell = self.shell;
+    fn enter(&mut self) -> Result<Turn<'a, T>, Refusal> {
+        let (shell, ticket) = (self.shell, self.ticket);
         let held = self.dead.buried();
         let wish = self.request.wish(self.full.as_ref());
         let mut spare_key = wish.key().cloned();
