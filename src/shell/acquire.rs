@@ -36,6 +36,8 @@ pub(crate) enum Begun<'a, T: Trade> {
 /// A request that its first look has not served.
 pub(crate) struct Pursuit<'a, T: Trade> {
     request: Request<T::Key>,
+    /// Why the first look was not allowed.
+    refusal: Option<Refusal>,
     /// Its place in the order, if it has one.
     ticket: Option<Ticket>,
     /// The bucket that was full when a worker for any key turned out to belong there.
@@ -70,20 +72,24 @@ impl<T: Trade> Shell<T> {
         let mut errands = self.errands();
         let effects = &mut errands.effects;
         let lent = self.books.with(|books| books.lend(request.wish(None), now, effects));
-        let mut pursuit = None;
-        if let Ok(Some(lent)) = lent {
-            match self.examine(lent.value, lent.slot) {
+        let mut found = None;
+        let refusal = match lent {
+            Ok(None) => None,
+            Err(refusal) => Some(refusal),
+            Ok(Some(lent)) => match self.examine(lent.value, lent.slot) {
                 Ok(loan) if errands.is_empty() => {
                     return Self::served(loan, request, Aftermath::default());
                 }
                 Ok(loan) => return Self::served(loan, request, errands.run()),
-                Err(dead) => pursuit = Some((lent.ticket, dead)),
-            }
-        }
-        let (ticket, dead) = errands.run_before(pursuit).unzip();
-        // Should the pool be in the middle of a clear, the line says so as well.
+                Err(dead) => {
+                    found = Some((lent.ticket, dead));
+                    None
+                }
+            },
+        };
+        let (ticket, dead) = errands.run_before(found).unzip();
         let dead = dead.unwrap_or_else(|| Dead::new(self));
-        Begun::Pursues(Pursuit { request, ticket, full: None, dead, shell: self })
+        Begun::Pursues(Pursuit { request, refusal, ticket, full: None, dead, shell: self })
     }
 
     /// Not at the end of a function, where a panic in the request's key would lose the loan.
@@ -152,6 +158,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
 
     /// Looks at idle workers until one is well, or else waits.
     fn go_on(&mut self) -> Result<Result<Loan<T>, Waiting<T>>, Refusal> {
+        if let Some(refusal) = self.refusal {
+            return Err(refusal);
+        }
         loop {
             let turn = match self.look_again() {
                 Some(turn) => turn,
