@@ -520,7 +520,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     pub async fn get_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let mut begun = self.handle.begin(Request::Any);
+        let mut begun = self.handle.whole().begin(Request::Any);
         match begun {
             Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
             Begun::Pursues(ref mut pursuit) => {
@@ -580,8 +580,8 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         self: &ClassifiedWorkerPoolRef<C, W, F>,
         classification: C,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let request = self.handle.request_of(classification);
-        let mut begun = self.handle.begin(request);
+        let (shell, request) = self.handle.request_of(classification);
+        let mut begun = shell.begin(request);
         match begun {
             Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
             Begun::Pursues(ref mut pursuit) => {

@@ -84,12 +84,10 @@ pub(crate) fn invalid_config(why: &str) -> PoolError {
 /// Not a `From`, which the compiler would show to users, with a type that is none of theirs.
 pub(crate) fn refused(refusal: Refusal) -> PoolError {
     match refusal {
-        Refusal::Clearing { left } => {
-            let why = format!(
-                "pool is clearing: {left} of its workers and creations have yet to end; \
-                 repeat the request when clear_all_worker() has returned"
-            );
-            PoolError::new(PoolErrorCode::Clearing, why)
+        Refusal::Clearing => {
+            let why = "pool is clearing: some of its workers or creations have yet to end; \
+                       repeat the request when clear_all_worker() has returned";
+            PoolError::new(PoolErrorCode::Clearing, why.to_owned())
         }
         Refusal::Cleared => {
             let why = "pool cleared: clear_all_worker() was called while the request was under way; \

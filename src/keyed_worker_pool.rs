@@ -1,7 +1,9 @@
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use crate::guard::impl_guard;
@@ -374,8 +376,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
             .with_idle_limit(config.max_idle_count_per_key)
             .with_idle_timeout(config.idle_timeout)
             .with_options(&options, None);
-        let trade = Keyed { factory, worker: PhantomData };
-        Arc::new(Self { handle: Handle::new(trade, limits, None) })
+        let trade = Keyed { factory: Arc::new(factory), worker: PhantomData };
+        Arc::new(Self { handle: Handle::in_parts(parts(), trade, limits) })
     }
 
     /// Gets a worker of the bucket of `key`: the most recently returned idle one, or a new one, or the
@@ -421,8 +423,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         self: &KeyedWorkerPoolRef<K, W, F>,
         key: K,
     ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
-        let request = self.handle.request_of(key);
-        let mut begun = self.handle.begin(request);
+        let (part, request) = self.handle.request_of(key);
+        let mut begun = part.begin(request);
         match begun {
             Begun::Served(loan) => Ok(KeyedWorkerGuard { loan }),
             Begun::Pursues(ref mut pursuit) => {
@@ -538,8 +540,23 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> fmt::Debug
 
 /// Workers that belong to a key.
 struct Keyed<K, W, F> {
-    factory: F,
+    factory: Arc<F>,
     worker: PhantomData<fn() -> (K, W)>,
+}
+
+/// A few for each thread that can run at a time, so that two seldom meet; some for a model checker.
+fn parts() -> usize {
+    if cfg!(loom) {
+        return 2;
+    }
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    (4 * threads).min(64)
+}
+
+impl<K, W, F> Clone for Keyed<K, W, F> {
+    fn clone(&self) -> Self {
+        Self { factory: Arc::clone(&self.factory), worker: PhantomData }
+    }
 }
 
 impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Keyed<K, W, F> {

@@ -377,7 +377,7 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # }
     /// ```
     pub async fn get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<WorkerGuard<W, F>> {
-        let mut begun = self.handle.begin(Request::Sole);
+        let mut begun = self.handle.whole().begin(Request::Sole);
         match begun {
             Begun::Served(loan) => Ok(WorkerGuard { loan }),
             Begun::Pursues(ref mut pursuit) => {

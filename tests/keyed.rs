@@ -188,3 +188,72 @@ fn a_key_is_hashed_once_for_each_call_and_not_by_a_growing_pool() {
         assert_eq!(keys.probe.hashes(), 2000, "a return asks for none");
     });
 }
+
+/// More than the pool has parts, so that some part has several of them.
+const MANY: u32 = 200;
+
+#[test]
+fn a_clear_closes_the_pool_to_every_key_until_the_last_worker_of_any_is_gone() {
+    watched(|| async {
+        let (pool, factory) = Setup::max(1).open::<Keyed>();
+        let mut guards: Vec<_> = (0..MANY).map(|key| pool.get_of(key).expect_worker()).collect();
+        let mut waiters: Vec<_> = (0..MANY).map(|key| pool.get_of(key)).collect();
+        waiters.iter_mut().for_each(Call::expect_pending);
+
+        let mut clear = pool.clear();
+        clear.expect_pending();
+        waiters.iter_mut().for_each(|waiter| waiter.expect_code(PoolErrorCode::Cleared));
+        while let Some(guard) = guards.pop() {
+            assert!(!clear.is_woken());
+            (0..2 * MANY).for_each(|key| pool.get_of(key).expect_code(PoolErrorCode::Clearing));
+            drop(guard);
+        }
+        assert!(clear.is_woken());
+        assert_eq!(factory.live(), 0);
+        // Open before anybody polls the clear.
+        (0..MANY).for_each(|key| drop(pool.get_of(key).expect_worker()));
+        clear.expect_ready();
+    });
+}
+
+#[test]
+fn an_abandoned_clear_opens_the_pool_to_every_key() {
+    watched(|| async {
+        let (pool, factory) = Setup::max(1).open::<Keyed>();
+        let guards: Vec<_> = (0..MANY).map(|key| pool.get_of(key).expect_worker()).collect();
+        let [mut clear, mut other] = [pool.clear(), pool.clear()];
+        clear.expect_pending();
+        other.expect_pending();
+        drop(clear);
+        pool.get_of(MANY).expect_code(PoolErrorCode::Clearing);
+        drop(other);
+
+        (MANY..2 * MANY).for_each(|key| drop(pool.get_of(key).expect_worker()));
+        drop(guards);
+        assert_eq!(factory.live(), MANY as usize, "those of before the clear are gone");
+    });
+}
+
+#[test]
+fn a_cleanup_counts_what_has_expired_under_every_key() {
+    watched(|| async {
+        let (pool, factory) = Setup::max(1).idle_timeout(10).open::<Keyed>();
+        (0..MANY).for_each(|key| drop(pool.get_of(key).expect_worker()));
+        tokio::time::advance(Duration::from_secs(10)).await;
+        assert_eq!((pool.cleanup(), factory.live()), (MANY as usize, 0));
+    });
+}
+
+/// PN-1
+#[test]
+fn a_destructor_that_panics_in_a_clear_leaves_the_pool_open_to_every_key() {
+    watched(|| async {
+        let (pool, factory) = Setup::max(1).open::<Keyed>();
+        (0..MANY).for_each(|key| drop(pool.get_of(key).expect_worker()));
+        factory.on(Callback::Drop, |_| panic!("a bad end"));
+        assert_eq!(panic_of(|| _ = pool.clear().poll()).as_deref(), Some("a bad end"));
+        factory.no_longer_on(Callback::Drop);
+        assert_eq!(factory.live(), 0);
+        (0..MANY).for_each(|key| drop(pool.get_of(key).expect_worker()));
+    });
+}

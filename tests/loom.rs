@@ -7,6 +7,7 @@
 //! A thread that is never woken is found as a deadlock, a worker that is lost by the ledger.
 #![cfg(loom)]
 
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -16,8 +17,9 @@ use std::time::Duration;
 use loom::future::block_on;
 use loom::thread;
 use sfo_pool::{
-    PoolErrorCode, PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
-    pool_err,
+    KeyedWorker, KeyedWorkerFactory, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig,
+    KeyedWorkerPoolRef, PoolErrorCode, PoolResult, Worker, WorkerFactory, WorkerPool,
+    WorkerPoolConfig, WorkerPoolRef, pool_err,
 };
 
 /// Counts what is created and destroyed. It is not part of what is checked, so its atomics are
@@ -44,16 +46,40 @@ impl Ledger {
         self.0.created.load(SeqCst)
     }
 
+    fn make(&self, key: u32) -> PoolResult<Counted> {
+        let failed = self.0.failures.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
+        if failed.is_ok() {
+            return Err(pool_err!("down"));
+        }
+        self.0.created.fetch_add(1, SeqCst);
+        Ok(Counted(self.clone(), key))
+    }
+
     fn live(&self) -> usize {
         self.created() - self.0.destroyed.load(SeqCst)
     }
 }
 
-struct Counted(Ledger);
+/// With its key, where there are keys.
+struct Counted(Ledger, u32);
 
 impl Worker for Counted {
     fn is_work(&self) -> bool {
         true
+    }
+}
+
+impl KeyedWorker<u32> for Counted {
+    fn is_work(&self) -> bool {
+        true
+    }
+
+    fn supports(&self, key: u32) -> bool {
+        key == self.1
+    }
+
+    fn primary_key(&self) -> u32 {
+        self.1
     }
 }
 
@@ -66,12 +92,14 @@ impl Drop for Counted {
 #[async_trait::async_trait]
 impl WorkerFactory<Counted> for Ledger {
     async fn create(&self) -> PoolResult<Counted> {
-        let failed = self.0.failures.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
-        if failed.is_ok() {
-            return Err(pool_err!("down"));
-        }
-        self.0.created.fetch_add(1, SeqCst);
-        Ok(Counted(self.clone()))
+        self.make(0)
+    }
+}
+
+#[async_trait::async_trait]
+impl KeyedWorkerFactory<u32, Counted> for Ledger {
+    async fn create(&self, key: u32) -> PoolResult<Counted> {
+        self.make(key)
     }
 }
 
@@ -113,6 +141,11 @@ fn run<R: 'static>(pool: &Pool, action: impl FnOnce(Pool) -> R + 'static) -> thr
 
 fn held(pool: &Pool) -> sfo_pool::WorkerGuard<Counted, Ledger> {
     block_on(pool.get_worker()).ok().expect("a worker")
+}
+
+fn assert_served_or_refused(outcome: PoolResult<()>) {
+    let refusals = [PoolErrorCode::Cleared, PoolErrorCode::Clearing];
+    assert!(outcome.is_ok() || outcome.is_err_and(|error| refusals.contains(&error.code())));
 }
 
 #[test]
@@ -172,12 +205,10 @@ fn a_clear_meets_a_return_and_a_get() {
     check(1, Ledger::default, |pool, ledger| {
         let guard = held(&pool);
         let clear = run(&pool, |pool| block_on(pool.clear_all_worker()));
-        let other = run(&pool, |pool| get(&pool).map_err(|error| error.code()));
+        let other = run(&pool, |pool| assert_served_or_refused(get(&pool)));
         drop(guard);
         clear.join().unwrap();
-        let outcome = other.join().unwrap();
-        let refusals = [PoolErrorCode::Cleared, PoolErrorCode::Clearing];
-        assert!(outcome.is_ok() || outcome.is_err_and(|code| refusals.contains(&code)));
+        other.join().unwrap();
         assert!(ledger.live() <= 1);
     });
 }
@@ -190,6 +221,83 @@ fn a_cancelled_wait_meets_a_clear() {
         let clear = run(&pool, |pool| block_on(pool.clear_all_worker()));
         drop(guard);
         waiter.join().unwrap();
+        clear.join().unwrap();
+    });
+}
+
+type Divided = KeyedWorkerPoolRef<u32, Counted, Ledger>;
+
+/// The same with a pool in two parts and a key in each of them.
+fn check_divided(scene: fn(&Divided, [u32; 2], &Ledger)) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound.get_or_insert(3);
+    model.check(move || {
+        let ledger = Ledger::default();
+        let config = KeyedWorkerPoolConfig::default().with_max_count_per_key(Some(1));
+        let pool = KeyedWorkerPool::new(ledger.clone(), config);
+        let keys = [0, 1].map(|part| (0..).find(|&key| part_of(key) == part).expect("a key"));
+        scene(&pool, keys, &ledger);
+        let guards = keys.map(|key| block_on(pool.get_worker(key)));
+        assert!(guards.iter().all(Result::is_ok), "both parts are open");
+        drop((guards, pool));
+        assert_eq!(ledger.live(), 0, "nothing outlives the pool");
+    });
+}
+
+/// As the pool itself says under the model checker.
+fn part_of(key: u32) -> u64 {
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
+    (hash >> 32) % 2
+}
+
+fn hold(pool: &Divided, key: u32) -> KeyedWorkerGuard<u32, Counted, Ledger> {
+    block_on(pool.get_worker(key)).ok().expect("a worker")
+}
+
+fn in_thread(pool: &Divided, act: impl FnOnce(Divided) + 'static) -> thread::JoinHandle<()> {
+    let pool = Arc::clone(pool);
+    thread::spawn(move || act(pool))
+}
+
+#[test]
+fn a_clear_of_two_parts_meets_the_last_return_of_each() {
+    check_divided(|pool, keys, ledger| {
+        let [one, two] = keys.map(|key| hold(pool, key));
+        let first = thread::spawn(move || drop(one));
+        let second = thread::spawn(move || drop(two));
+        block_on(pool.clear_all_worker());
+        assert_eq!(ledger.live(), 0, "a clear ends with the last slot of all parts");
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+#[test]
+fn a_clear_of_two_parts_keeps_the_empty_one_closed() {
+    check_divided(|pool, keys, ledger| {
+        let guard = hold(pool, keys[0]);
+        let other = in_thread(pool, move |pool| {
+            assert_served_or_refused(block_on(pool.get_worker(keys[1])).map(drop));
+        });
+        let returns = thread::spawn(move || drop(guard));
+        block_on(pool.clear_all_worker());
+        other.join().unwrap();
+        returns.join().unwrap();
+        assert!(ledger.live() <= 1);
+    });
+}
+
+#[test]
+fn an_abandoned_clear_of_two_parts_meets_another_one() {
+    check_divided(|pool, keys, _| {
+        let guard = hold(pool, keys[0]);
+        let abandoned = in_thread(pool, |pool| {
+            let mut clear = pin!(pool.clear_all_worker());
+            let _ = clear.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        });
+        let clear = in_thread(pool, |pool| block_on(pool.clear_all_worker()));
+        drop(guard);
+        abandoned.join().unwrap();
         clear.join().unwrap();
     });
 }

@@ -5,32 +5,22 @@ use super::{Effects, Scheduler};
 
 const PARKED: &str = "what was handed to a waiter is parked";
 
-/// A clear that waits for the last slot.
+/// A clear. It is told when the last slot has gone; until it is ended, nothing is given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ClearId(u64);
+pub(crate) struct ClearId(pub(crate) u64);
 
 impl<K: Eq, V, B> Scheduler<K, V, B> {
-    /// Begins to clear. `None`: there was nothing to wait for.
-    pub(crate) fn clear(
-        &mut self,
-        bell: &mut Option<B>,
-        effects: &mut Effects<K, V, B>,
-    ) -> Option<ClearId> {
+    /// Begins to clear. `bell` rings when no slot is left, which may be at once.
+    pub(crate) fn begin_clear(&mut self, id: ClearId, bell: B, effects: &mut Effects<K, V, B>) {
         self.retire_all(effects);
-        self.end_clears(effects);
-        if self.slots == 0 {
-            return None;
-        }
-        self.last_clear += 1;
-        let id = ClearId(self.last_clear);
-        self.clears.insert(id, bell.take()?);
-        Some(id)
+        self.clears.insert(id, Some(bell));
+        self.tell_clears(effects);
     }
 
-    /// Nobody waits for this clear any more. When nobody waits for any, the pool opens again; what
-    /// is still out stays of before, and is destroyed as it comes back.
-    pub(crate) fn abandon_clear(&mut self, id: ClearId) -> Option<B> {
-        self.clears.remove(&id)
+    /// Nobody waits for this clear any more, be it because its bell has rung. Without another one the
+    /// pool is open again; what is still out stays of before, and is destroyed as it comes back.
+    pub(crate) fn end_clear(&mut self, id: ClearId) -> Option<B> {
+        self.clears.remove(&id).flatten()
     }
 
     /// Gives up every worker and every request. What is out is of an earlier generation now.
@@ -76,9 +66,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
     }
 
-    pub(super) fn end_clears(&mut self, effects: &mut Effects<K, V, B>) {
+    pub(super) fn tell_clears(&mut self, effects: &mut Effects<K, V, B>) {
         if self.slots == 0 {
-            effects.ring(std::mem::take(&mut self.clears).into_values());
+            effects.ring(self.clears.values_mut().filter_map(Option::take));
         }
     }
 }

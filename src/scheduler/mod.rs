@@ -39,6 +39,7 @@ mod waiter;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 
 use self::arena::{Arena, Index};
 use self::bucket::{Bucket, Buckets};
@@ -83,8 +84,8 @@ enum Stage {
 /// What a request is refused with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It came while the pool was being cleared, when so many slots had yet to come back.
-    Clearing { left: usize },
+    /// It came while the pool was being cleared.
+    Clearing,
     /// It was under way when a clear began.
     Cleared,
 }
@@ -98,15 +99,26 @@ pub(crate) struct Counts {
     pub(crate) clearing: bool,
 }
 
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let none = Self { total: 0, idle: 0, waiting: 0, clearing: false };
+        all.fold(none, |sum, part| Self {
+            total: sum.total + part.total,
+            idle: sum.idle + part.idle,
+            waiting: sum.waiting + part.waiting,
+            clearing: sum.clearing || part.clearing,
+        })
+    }
+}
+
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Scheduler<K, V, B> {
     rules: Rules,
     /// How many clears have begun. A slot of an earlier generation is never handed out again.
     generation: u64,
-    /// Clears that wait for the last slot; while there is one, the pool gives nothing out.
-    clears: BTreeMap<ClearId, B>,
-    last_clear: u64,
+    /// Clears under way, with the bells that have not rung; while there is one, nothing is given out.
+    clears: BTreeMap<ClearId, Option<B>>,
     /// Slots of all buckets, and of creations for none in particular.
     slots: usize,
     /// Idle workers of all buckets.
@@ -135,7 +147,6 @@ impl<K, V, B> Scheduler<K, V, B> {
             rules,
             generation: 0,
             clears: BTreeMap::new(),
-            last_clear: 0,
             slots: 0,
             idle: 0,
             last_ticket: 0,
@@ -155,7 +166,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     #[inline]
     fn check_open(&self) -> Result<(), Refusal> {
-        if self.is_clearing() { Err(Refusal::Clearing { left: self.slots }) } else { Ok(()) }
+        if self.is_clearing() { Err(Refusal::Clearing) } else { Ok(()) }
     }
 
     pub(crate) fn counts(&self) -> Counts {

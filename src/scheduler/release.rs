@@ -167,7 +167,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if let Some(bucket) = bucket {
             self.sweep(bucket, effects);
         }
-        self.end_clears(effects);
+        self.tell_clears(effects);
     }
 
     /// Gives up every expired idle worker, and says how many.

@@ -1,8 +1,10 @@
+use std::hash::{BuildHasher, Hash};
 use std::mem;
 use std::sync::Arc;
 
 use super::aftermath::{Aftermath, ask};
-use super::bell::Notify;
+use super::bell::{Bell, Notify};
+use super::hasher::Hasher;
 use super::vacancy::Filled;
 use super::waiting::{Served, Waiting};
 use super::{Dead, Fragile, Loan, Shell, Trade, Unit};
@@ -56,15 +58,6 @@ enum Turn<'a, T: Trade> {
 }
 
 impl<T: Trade> Shell<T> {
-    pub(crate) fn request_of(&self, key: T::Key) -> Request<T::Key> {
-        Request::Of(self.hashed(key))
-    }
-
-    pub(super) fn hashed(&self, key: T::Key) -> Hashed<T::Key> {
-        let key = Fragile::new(key);
-        Hashed { hash: self.hash(&key), key }
-    }
-
     /// Looks for an idle worker of the bucket asked for: all that a request does on a warm pool.
     #[inline]
     pub(crate) fn begin(self: &Arc<Self>, request: Request<T::Key>) -> Begun<'_, T> {
@@ -197,7 +190,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let wish = self.request.wish(self.full.as_ref());
         let mut spare_key = wish.key().cloned();
         let (bell, listener) = Notify::new();
-        let mut bell = Some(bell);
+        let mut bell = Some(Bell::Request(bell));
         let now = shell.clock.now();
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
@@ -223,6 +216,13 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         aftermath.run(|| drop(self.full.take()));
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
         aftermath.resume_instead_of(loan)
+    }
+}
+
+impl<K: Hash> Hashed<K> {
+    pub(super) fn new(key: K, hasher: &Hasher) -> Self {
+        let key = Fragile::new(key);
+        Self { hash: hasher.hash_one(&*key), key }
     }
 }
 

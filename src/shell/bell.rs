@@ -1,10 +1,30 @@
 //! What wakes a waiter: `notify-future`'s one-shot, or a stand-in that a model checker sees into.
 
+use std::sync::Arc;
+
+use super::Trade;
+use super::clear::Clearance;
+
 #[cfg(not(loom))]
 pub(super) use notify_future::{Notify, NotifyWaiter};
 
 #[cfg(loom)]
 pub(super) use self::stand_in::{Notify, NotifyWaiter};
+
+/// What the scheduler rings when there is something to collect, or no slot left.
+pub(super) enum Bell<T: Trade> {
+    Request(Notify<()>),
+    Part(Arc<Clearance<T>>),
+}
+
+impl<T: Trade> Bell<T> {
+    pub(super) fn ring(self) {
+        match self {
+            Self::Request(bell) => bell.notify(()),
+            Self::Part(clearance) => clearance.part_is_empty(),
+        }
+    }
+}
 
 #[cfg(loom)]
 mod stand_in {

@@ -45,7 +45,7 @@ impl<T: Trade> Errands<'_, T> {
         let mut destructors = VecDeque::new();
         loop {
             effects.drain(|effect| match effect {
-                Effect::Ring(bell) => aftermath.run(|| bell.notify(())),
+                Effect::Ring(bell) => aftermath.run(|| bell.ring()),
                 destructor => destructors.push_back(destructor),
             });
             match destructors.pop_front() {

@@ -1,11 +1,11 @@
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 #[cfg(loom)]
-use loom::sync::Mutex;
+use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
-/// The one lock of a pool, and the one place that locks it.
+/// A lock, and the one place that locks.
 #[derive(Debug)]
 pub(super) struct Lock<T>(Mutex<T>);
 
@@ -20,14 +20,28 @@ impl<T> Lock<T> {
     }
 
     /// Runs `event` under the lock.
-    #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
     #[inline]
     pub(super) fn with<R>(&self, event: impl FnOnce(&mut T) -> R) -> R {
+        event(&mut self.lock())
+    }
+
+    /// Runs `event` for each of these, under the locks of all at the same time. Whoever takes several
+    /// takes them in the same order.
+    pub(super) fn with_all<'a>(locks: impl Iterator<Item = &'a Self>, event: impl FnMut(&mut T))
+    where
+        T: 'a,
+    {
+        let mut guards: Vec<_> = locks.map(Self::lock).collect();
+        guards.iter_mut().map(|guard| &mut **guard).for_each(event);
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
+    #[inline]
+    fn lock(&self) -> MutexGuard<'_, T> {
         let guard = self.0.lock();
         #[cfg(loom)]
         let guard = guard.unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut guard = guard;
-        event(&mut guard)
+        guard
     }
 
     /// The same for a caller that must not wait, such as `Debug`: `None` if the lock is taken.

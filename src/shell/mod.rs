@@ -14,24 +14,24 @@ mod dead;
 mod errands;
 mod fragile;
 mod handle;
+mod hasher;
 mod loan;
 mod lock;
 mod trade;
 mod vacancy;
 mod waiting;
 
-use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use self::aftermath::Aftermath;
-use self::bell::Notify;
+use self::bell::Bell;
 use self::clock::Clock;
 use self::dead::Dead;
+use self::hasher::Hasher;
 use self::lock::Lock;
 use self::vacancy::Vacancy;
 use crate::limits::Limits;
-use crate::scheduler::{Effects, Scheduler, Slot};
+use crate::scheduler::{Counts, Effects, Scheduler, Slot};
 
 pub(crate) use self::acquire::{Begun, Request};
 pub(crate) use self::fragile::Fragile;
@@ -39,14 +39,13 @@ pub(crate) use self::handle::Handle;
 pub(crate) use self::loan::Loan;
 pub(crate) use self::trade::{Filed, Trade, Unit, file};
 
-type Bell = Notify<()>;
-type Books<T> = Scheduler<<T as Trade>::Key, Unit<T>, Bell>;
-type BookEffects<T> = Effects<<T as Trade>::Key, Unit<T>, Bell>;
+type Books<T> = Scheduler<<T as Trade>::Key, Unit<T>, Bell<T>>;
+type BookEffects<T> = Effects<<T as Trade>::Key, Unit<T>, Bell<T>>;
 
-/// What a pool and its guards share.
+/// What a pool, or a part of one, and its guards share.
 pub(crate) struct Shell<T: Trade> {
     trade: T,
-    hasher: RandomState,
+    hasher: Hasher,
     clock: Clock,
     /// Why no request can be served, if the limits make no sense.
     invalid: Option<&'static str>,
@@ -54,32 +53,35 @@ pub(crate) struct Shell<T: Trade> {
 }
 
 impl<T: Trade> Shell<T> {
-    /// `sole` is the key of the one bucket of a pool that has no keys.
-    pub(crate) fn new(trade: T, limits: Limits, sole: Option<T::Key>) -> Arc<Self> {
+    fn new(trade: T, hasher: Hasher, limits: &Limits, sole: Option<T::Key>) -> Arc<Self> {
         let rules = limits.rules;
         Arc::new(Self {
             trade,
-            hasher: RandomState::new(),
+            hasher,
             clock: Clock::new(rules.idle_timeout.is_some()),
             invalid: limits.invalid,
             books: Lock::new(Scheduler::new(rules, sole)),
         })
     }
 
-    fn hash(&self, key: &T::Key) -> u64 {
-        self.hasher.hash_one(key)
-    }
-
-    pub(crate) fn cleanup_idle(&self) -> usize {
+    /// Destroys what has expired, and says how many that were.
+    fn expire(&self) -> (usize, Aftermath) {
         let now = self.clock.now();
         let mut errands = self.errands();
-        self.books.with(|books| books.expire(now, &mut errands.effects))
+        let count = self.books.with(|books| books.expire(now, &mut errands.effects));
+        (count, errands.run())
     }
 
     /// The pool itself is gone: nobody can ask for what is idle or still comes back.
-    pub(crate) fn dissolve(&self) {
+    fn dissolve(&self) -> Aftermath {
         let mut errands = self.errands();
         self.books.with(|books| books.retire_all(&mut errands.effects));
+        errands.run()
+    }
+
+    /// `None` if the lock is taken.
+    fn counts(&self) -> Option<Counts> {
+        self.books.try_with(|books| books.counts())
     }
 
     /// A worker in hand is at an end; its slot is free once it is destroyed.
@@ -94,14 +96,5 @@ impl<T: Trade> Shell<T> {
         let mut errands = self.errands();
         self.books.with(|books| books.free(slot, None, &mut errands.effects));
         errands.run()
-    }
-}
-
-impl<T: Trade> fmt::Debug for Shell<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.books.try_with(|books| books.counts()) {
-            Some(counts) => fmt::Debug::fmt(&counts, f),
-            None => f.write_str("<locked>"),
-        }
     }
 }

@@ -30,7 +30,7 @@ impl<T: Trade> Vacancy<T> {
     /// Puts a new worker in. `for_any`: it was created for a request that named no key.
     pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
         let unit = Fragile::new(unit);
-        let class = for_any.then(|| self.shell.hashed(unit.key.clone()));
+        let class = for_any.then(|| Hashed::new(unit.key.clone(), &self.shell.hasher));
         let mut spare_key = class.as_ref().map(|class| T::Key::clone(&class.key));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
         let shell = Arc::clone(&self.shell);

@@ -34,7 +34,7 @@ struct History {
 fn kinds() -> impl Strategy<Value = Choice> {
     use Choice::*;
     let often = [Request(None), Collect(0), CreatedAs(0, 0), Return(0)];
-    let at_times = [IsWell(0), Destroyed(0), IsDead(0), Cancel(0), AbandonClear(0)];
+    let at_times = [IsWell(0), Destroyed(0), IsDead(0), Cancel(0), AbandonClear(0), EndClear(0)];
     let seldom = [CreationFails(0), ReturnDead(0), TimePasses, Expire, Clear];
     prop::sample::select([often.repeat(9), at_times.repeat(3), seldom.to_vec()].concat())
 }

@@ -24,6 +24,7 @@ pub(super) enum Step {
     TimePasses,
     Clear,
     AbandonClear,
+    EndClear,
 }
 
 /// What a request has.
@@ -114,6 +115,7 @@ impl World {
             Choice::TimePasses => Step::TimePasses,
             Choice::Clear => Step::Clear,
             Choice::AbandonClear(_) => Step::AbandonClear,
+            Choice::EndClear(_) => Step::EndClear,
         }
     }
 

@@ -8,7 +8,7 @@ impl World {
     /// What tells this state from others that can behave differently: places instead of tickets,
     /// ages instead of times, and no numbers that only count up.
     pub(super) fn fingerprint(&self) -> Vec<u8> {
-        let mut print = vec![self.clears.len() as u8, u8::from(self.scheduler.is_clearing())];
+        let mut print = vec![self.clears.len() as u8, self.told.len() as u8];
         self.print_requests(&mut print);
         let mut borrowed: Vec<_> = self
             .borrowed

@@ -106,5 +106,5 @@ fn every_kind_of_event_happens() {
         kinds.insert(mem::discriminant(&choice));
         world.apply(choice);
     }
-    assert_eq!(kinds.len(), 14, "every variant of `Choice`");
+    assert_eq!(kinds.len(), 15, "every variant of `Choice`");
 }

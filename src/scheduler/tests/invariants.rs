@@ -11,7 +11,8 @@ impl World {
         self.check_indexes();
         self.check_nobody_waits_in_vain();
         let scheduler = &self.scheduler;
-        assert!(!scheduler.is_clearing() || scheduler.slots > 0, "a clear has ended with 0 slots");
+        assert_eq!(scheduler.is_clearing(), !(self.clears.is_empty() && self.told.is_empty()));
+        assert!(self.clears.is_empty() || scheduler.slots > 0, "a clear is told of 0 slots");
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
             let is_needed =

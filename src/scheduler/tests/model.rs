@@ -1,5 +1,7 @@
 //! The rules once more, to be compared with the scheduler: plain vectors, linear scans, no index.
 
+use std::mem;
+
 use super::comparison::{Held, Place, Snapshot, Step};
 use super::world::{Unit, Wanted, can_serve};
 use crate::scheduler::{Rules, Sharing};
@@ -21,8 +23,10 @@ pub(super) struct Model {
     requests: Vec<Request>,
     /// In the order in which they came to their places.
     workers: Vec<(Unit, Place)>,
-    /// Clears under way.
+    /// Clears that wait for the last slot.
     clears: usize,
+    /// Clears that have been told, and keep the pool closed still.
+    told: usize,
     /// Clears begun.
     era: u64,
     now: u64,
@@ -30,12 +34,20 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(rules: Rules) -> Self {
-        Self { rules, requests: Vec::new(), workers: Vec::new(), clears: 0, era: 0, now: 0 }
+        Self {
+            rules,
+            requests: Vec::new(),
+            workers: Vec::new(),
+            clears: 0,
+            told: 0,
+            era: 0,
+            now: 0,
+        }
     }
 
     pub(super) fn apply(&mut self, step: Step) {
         match step {
-            Step::Request(..) if self.clears > 0 => {}
+            Step::Request(..) if self.is_clearing() => {}
             Step::Request(number, wanted) => {
                 let held = Held::Nothing;
                 let dead = Vec::new();
@@ -67,16 +79,23 @@ impl Model {
             Step::TimePasses => self.now += 1,
             Step::Clear => self.clear(),
             Step::AbandonClear => self.clears -= 1,
+            Step::EndClear => self.told -= 1,
         }
         self.requests.retain(|request| request.held != Held::Over);
         while self.settle() {}
-        self.clears = if self.slots(None) > 0 { self.clears } else { 0 };
+        if self.slots(None) == 0 {
+            self.told += mem::take(&mut self.clears);
+        }
+    }
+
+    fn is_clearing(&self) -> bool {
+        self.clears + self.told > 0
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
         let held = |r: &Request| if self.has_promise(r) { Held::Promise } else { r.held };
         let requests = self.requests.iter().map(|r| (r.number, held(r))).collect();
-        let (is_clearing, total) = (self.clears > 0, self.slots(None));
+        let (is_clearing, total) = (self.is_clearing(), self.slots(None));
         Snapshot::new(&self.rules, is_clearing, total, requests, self.workers.clone())
     }
 

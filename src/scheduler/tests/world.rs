@@ -18,7 +18,7 @@ pub(super) struct Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bell {
     Request(usize),
-    Clear(usize),
+    Clear(ClearId),
 }
 
 /// What a request in the world asked for; `None`: any.
@@ -58,7 +58,10 @@ pub(super) struct World {
     pub(super) creating: Vec<(Request, Slot)>,
     pub(super) borrowed: Vec<(Unit, Slot)>,
     pub(super) doomed: Vec<Doomed<Unit>>,
-    pub(super) clears: Vec<(usize, ClearId)>,
+    /// Clears that wait for the last slot.
+    pub(super) clears: Vec<ClearId>,
+    /// Clears that have been told, and are not ended yet.
+    pub(super) told: Vec<ClearId>,
     /// How many dead workers the last event destroyed, beside the unit that it is about.
     pub(super) freed: usize,
     /// Who else was served by the last event.
@@ -85,6 +88,7 @@ pub(super) enum Choice {
     TimePasses,
     Clear,
     AbandonClear(usize),
+    EndClear(usize),
 }
 
 /// Workers of class 2 serve class 0 as well.
@@ -105,6 +109,7 @@ impl World {
             borrowed: Vec::new(),
             doomed: Vec::new(),
             clears: Vec::new(),
+            told: Vec::new(),
             freed: 0,
             served: Vec::new(),
             now: 0,
@@ -150,7 +155,7 @@ impl World {
         if self.rules.idle_timeout.is_some() {
             choices.extend([Choice::TimePasses, Choice::Expire]);
         }
-        if self.clears.len() < clears {
+        if self.clears.len() + self.told.len() < clears {
             choices.push(Choice::Clear);
         }
         if self.asked.len() + self.waiting.len() + self.creating.len() < requests {
@@ -174,6 +179,7 @@ impl World {
         }
         choices.extend((0..self.doomed.len()).map(Choice::Destroyed));
         choices.extend((0..self.clears.len()).map(Choice::AbandonClear));
+        choices.extend((0..self.told.len()).map(Choice::EndClear));
         choices
     }
 
@@ -218,17 +224,18 @@ impl World {
             Choice::TimePasses => self.now += 1,
             Choice::Clear => {
                 self.last_number += 1;
-                let number = self.last_number;
-                let mut bell = Some(Bell::Clear(number));
-                let mut effects = Effects::default();
-                if let Some(id) = self.scheduler.clear(&mut bell, &mut effects) {
-                    self.clears.push((number, id));
-                }
-                self.carry_out(effects);
+                let id = ClearId(self.last_number as u64);
+                self.clears.push(id);
+                let bell = Bell::Clear(id);
+                self.event(|scheduler, effects| scheduler.begin_clear(id, bell, effects));
             }
             Choice::AbandonClear(index) => {
-                let (_, id) = self.clears.remove(index);
-                assert!(self.scheduler.abandon_clear(id).is_some(), "a clear under way");
+                let id = self.clears.remove(index);
+                assert_eq!(self.scheduler.end_clear(id), Some(Bell::Clear(id)));
+            }
+            Choice::EndClear(index) => {
+                let id = self.told.remove(index);
+                assert_eq!(self.scheduler.end_clear(id), None);
             }
         }
     }
@@ -257,8 +264,12 @@ impl World {
         while !self.doomed.is_empty() {
             self.apply(Choice::Destroyed(0));
         }
-        self.check();
         assert!(self.clears.is_empty(), "a clear ends with the last slot");
+        while !self.told.is_empty() {
+            self.apply(Choice::EndClear(0));
+        }
+        assert!(!self.scheduler.is_clearing());
+        self.check();
         self.check_empty();
     }
 
@@ -279,7 +290,7 @@ impl World {
         self.last_number += 1;
         let number = self.last_number;
         match lent {
-            Err(Refusal::Clearing { .. }) => assert!(self.scheduler.is_clearing()),
+            Err(Refusal::Clearing) => assert!(self.scheduler.is_clearing()),
             Err(Refusal::Cleared) => panic!("a new request is not of before a clear"),
             Ok(Some(Lent { value, slot, ticket })) => {
                 self.asked.push((Request::new(number, wanted, ticket), value, slot));
@@ -428,7 +439,10 @@ impl World {
                 request.is_rung = true;
                 self.served.push(request.ticket);
             }
-            Effect::Ring(Bell::Clear(number)) => self.clears.retain(|(clear, _)| *clear != number),
+            Effect::Ring(Bell::Clear(id)) => {
+                self.clears.retain(|clear| *clear != id);
+                self.told.push(id);
+            }
             Effect::Destroy(doomed) => self.doomed.push(doomed),
             Effect::DropKey(_) => {}
         });
