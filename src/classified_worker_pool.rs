@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Request, Trade, file};
+use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Request, Trade, file, made};
 use crate::{PoolOptions, PoolResult};
 
 /// What can be the class of a worker in a [`ClassifiedWorkerPool`]: every type that can be cloned,
@@ -725,7 +725,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     async fn create(&self, c: Option<C>) -> PoolResult<Filed<C, W>> {
         let c = c.map(Fragile::new);
         let asked = c.as_deref().cloned();
-        let worker = Fragile::new(self.factory.create(asked).await?);
+        let worker = made(self.factory.create(asked)).await?;
         let primary = worker.classification();
         file(
             worker,
@@ -744,8 +744,8 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         if !worker.is_work() {
             return false;
         }
-        let primary = worker.classification();
-        primary == *key && worker.is_valid(primary)
+        let primary = Fragile::new(worker.classification());
+        *primary == *key && worker.is_valid(primary.into_inner())
     }
 
     fn serves(unit: &Filed<C, W>, class: &C) -> bool {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Trade, file};
+use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Trade, file, made};
 use crate::{PoolOptions, PoolResult};
 
 /// What can be the key of a [`KeyedWorkerPool`]: every type that can be cloned, hashed and compared.
@@ -565,7 +565,7 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Key
 
     async fn create(&self, key: Option<K>) -> PoolResult<Filed<K, W>> {
         let key = Fragile::new(key.expect("a request to a keyed pool names a key"));
-        let worker = Fragile::new(self.factory.create(K::clone(&key)).await?);
+        let worker = made(self.factory.create(K::clone(&key))).await?;
         let primary = worker.primary_key();
         file(
             worker,
@@ -584,8 +584,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Key
         if !worker.is_work() {
             return false;
         }
-        let primary = worker.primary_key();
-        primary == *key && worker.supports(primary)
+        let primary = Fragile::new(worker.primary_key());
+        *primary == *key && worker.supports(primary.into_inner())
     }
 
     /// A key is served from its own bucket alone.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::guard::impl_guard;
 use crate::limits::Limits;
 use crate::scheduler::Sharing;
-use crate::shell::{Begun, Filed, Handle, Loan, Request, Trade};
+use crate::shell::{Begun, Filed, Handle, Loan, Request, Trade, made};
 use crate::{PoolOptions, PoolResult};
 
 /// Something scarce that a pool lends out: a connection, a session, a child process.
@@ -491,8 +491,8 @@ impl<W: Worker, F: WorkerFactory<W>> Trade for Plain<W, F> {
     type Worker = W;
 
     async fn create(&self, _: Option<()>) -> PoolResult<Filed<(), W>> {
-        let worker = self.factory.create().await?;
-        Ok(Filed { worker, key: () })
+        let worker = made(self.factory.create()).await?;
+        Ok(Filed { worker: worker.into_inner(), key: () })
     }
 
     fn is_well(unit: &Filed<(), W>) -> bool {

@@ -79,7 +79,7 @@ on_every_ground! {
     /// PN-2
     alone a_second_panic_on_the_way_never_aborts<G>() {
         for place in PLACES {
-            for next in [Place::WorkerDrop, Place::Wake, Place::WakerDrop] {
+            for next in [Place::WorkerDrop, Place::Wake, Place::WakerDrop, Place::KeyDrop] {
                 mines::sweep::<G>(place, Some(next)).await;
             }
         }
@@ -432,6 +432,36 @@ fn a_panic_in_the_match_with_a_waiter_is_answered_no() {
         assert!(!b.is_woken() && factory.live() == 1);
         drop(other);
         assert_eq!(b.expect_worker().id(), 1);
+    });
+}
+
+/// PN-3
+#[test]
+fn who_was_served_is_woken_before_another_worker_is_asked() {
+    watched(|| async {
+        let (pool, factory) = Setup::max(2).max_per_class(1).open::<Classified>();
+        let holder = Mutex::new(Some(pool.get_of(1).expect_worker()));
+        drop(pool.get_of(2).expect_worker());
+        factory.worker(1).kill();
+        // While the dead one is destroyed a request for its class comes, and the other one is idle.
+        let (within, served) = (pool.clone(), Arc::new(Mutex::new(None)));
+        let waiter = Arc::clone(&served);
+        once_on(&factory, Callback::Drop, move |_| {
+            let mut call = within.get_of(2);
+            call.expect_pending();
+            *waiter.lock().unwrap() = Some(call);
+            drop(holder.lock().unwrap().take());
+        });
+        let (waiter, was_woken) = (Arc::clone(&served), Arc::new(Mutex::new(None)));
+        let seen = Arc::clone(&was_woken);
+        factory.on(Callback::IsWork, move |_| {
+            if let Ok(waiter) = waiter.try_lock() {
+                *seen.lock().unwrap() = waiter.as_ref().map(Call::is_woken);
+            }
+        });
+
+        assert_eq!(pool.get_any().expect_worker().id(), 0);
+        assert_eq!(*was_woken.lock().unwrap(), Some(true));
     });
 }
 

@@ -177,8 +177,9 @@ macro_rules! a_million_operations {
                 _ => assert!(poll(pool.clear_all_worker()).is_ready()),
             };
             // Both end with a clear, so that they leave the pool in the same state.
-            (0..12_000).for_each(operate);
-            let info = measure(|| (12_000..1_012_002).for_each(operate));
+            // Long enough for each part of a keyed pool to have had its crowd.
+            (0..120_000).for_each(operate);
+            let info = measure(|| (120_000..1_120_002).for_each(operate));
             assert_eq!((info.count_current, info.bytes_current), (0, 0), "{info:?}");
         });
     };

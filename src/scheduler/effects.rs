@@ -57,6 +57,16 @@ impl<K, V, B> Effects<K, V, B> {
         }
     }
 
+    /// Takes the bells alone.
+    pub(crate) fn drain_bells(&mut self, mut each: impl FnMut(B)) {
+        let mut rest = Self::None;
+        self.drain(|effect| match effect {
+            Effect::Ring(bell) => each(bell),
+            destructor => rest.push(destructor),
+        });
+        *self = rest;
+    }
+
     pub(crate) fn doom(&mut self, value: V, slot: Slot, heir: Option<WaiterId>) {
         self.push(Effect::Destroy(Doomed { value, slot, heir }));
     }

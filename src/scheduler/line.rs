@@ -73,7 +73,7 @@ impl<B> Waiters<B> {
     }
 
     /// Lines a waiter up, by its ticket. A new one goes to the end; one that comes back walks past
-    /// older ones that came back before it.
+    /// others that came back, from whichever end is nearer.
     pub(super) fn line_up(&mut self, line: &mut Line, waiter: Waiter<B>) -> WaiterId {
         let ticket = waiter.ticket;
         let older = self.last_before(line, ticket);
@@ -84,13 +84,21 @@ impl<B> Waiters<B> {
         WaiterId { ticket, index }
     }
 
+    /// Looks from both ends at once.
     fn last_before(&self, line: &Line, ticket: Ticket) -> Option<Index> {
-        let youngest = line.youngest?;
-        if self.0[youngest].ticket < ticket {
-            return Some(youngest);
+        let is_older = |&index: &Index| self.0[index].ticket < ticket;
+        let mut old = line.oldest.filter(is_older)?;
+        let mut young = line.youngest?;
+        loop {
+            if is_older(&young) {
+                return Some(young);
+            }
+            match self.0[old].younger.filter(is_older) {
+                Some(next) => old = next,
+                None => return Some(old),
+            }
+            young = self.0[young].older?;
         }
-        let older = self.in_line(line).take_while(|other| other.ticket < ticket);
-        older.last().map(|other| other.index)
     }
 
     /// Takes a waiter out of the line in which it stands.

@@ -188,22 +188,23 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let (shell, ticket) = (self.shell, self.ticket);
         let held = self.dead.buried();
         let wish = self.request.wish(self.full.as_ref());
-        let mut spare_key = wish.key().cloned();
+        let mut spare_key = Fragile::new(wish.key().cloned());
         let (bell, listener) = Notify::new();
         let mut bell = Some(Bell::Request(bell));
         let now = shell.clock.now();
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
         let entered = shell.books.with(|books| {
-            let (bell, spare_key) = (&mut bell, &mut spare_key);
+            let (bell, spare_key) = (&mut bell, &mut *spare_key);
             let entry = Entry { wish, ticket, held, bell, spare_key };
             books.enter(entry, now, T::serves, effects)
         })?;
+        let mut aftermath = errands.ring();
         let turn = match entered {
             Entered::Lent(lent) => shell.turn(lent),
             Entered::Waits(id) => Turn::Waits(Waiting::new(id, listener, shell)),
         };
-        let mut aftermath = errands.run();
+        aftermath.then(errands.run());
         aftermath.run(|| drop(spare_key));
         Ok(aftermath.resume_instead_of(turn))
     }

@@ -32,6 +32,13 @@ impl<T: Trade> Errands<'_, T> {
         if self.effects.is_empty() { Aftermath::default() } else { self.run_all() }
     }
 
+    /// Rings alone, before anything else is asked of the user.
+    pub(super) fn ring(&mut self) -> Aftermath {
+        let mut aftermath = Aftermath::default();
+        self.effects.drain_bells(|bell| aftermath.run(|| bell.ring()));
+        aftermath
+    }
+
     /// Runs them before a caller is given what it asked for.
     #[inline]
     pub(super) fn run_before<R>(&mut self, given: R) -> R {
@@ -44,10 +51,8 @@ impl<T: Trade> Errands<'_, T> {
         let mut aftermath = Aftermath::default();
         let mut destructors = VecDeque::new();
         loop {
-            effects.drain(|effect| match effect {
-                Effect::Ring(bell) => aftermath.run(|| bell.ring()),
-                destructor => destructors.push_back(destructor),
-            });
+            effects.drain_bells(|bell| aftermath.run(|| bell.ring()));
+            effects.drain(|destructor| destructors.push_back(destructor));
             match destructors.pop_front() {
                 Some(Effect::Destroy(Doomed { value, slot, heir })) => {
                     value.destroy(&mut aftermath);

@@ -1,9 +1,10 @@
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use super::aftermath::Aftermath;
 
-/// A new worker that is still being questioned. If a question panics the worker is destroyed while
-/// the thread unwinds, when a panic in its destructor must not go on: two at a time abort.
+/// Something of the user's that is held while other code of the user's runs. Should that panic, it is
+/// dropped while the thread unwinds, when a panic in its own destructor must not go on: two at a time
+/// abort.
 pub(crate) struct Fragile<W>(Option<W>);
 
 const HELD: &str = "it holds its worker until that is taken out";
@@ -23,6 +24,12 @@ impl<W> Deref for Fragile<W> {
 
     fn deref(&self) -> &W {
         self.0.as_ref().expect(HELD)
+    }
+}
+
+impl<W> DerefMut for Fragile<W> {
+    fn deref_mut(&mut self) -> &mut W {
+        self.0.as_mut().expect(HELD)
     }
 }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fmt, iter};
+use std::{fmt, iter, mem};
 
 use super::acquire::{Hashed, Request};
 use super::aftermath::Aftermath;
@@ -68,25 +68,26 @@ impl<T: Trade> Handle<T> {
 
     pub(crate) fn cleanup_idle(&self) -> usize {
         let mut count = 0;
-        self.for_each_part(|part| {
-            let (expired, aftermath) = part.expire();
-            count += expired;
-            aftermath
-        });
-        count
-    }
-
-    /// Does this to all parts, before the first panic goes on.
-    fn for_each_part(&self, act: impl FnMut(&Arc<Shell<T>>) -> Aftermath) {
         let mut aftermath = Aftermath::default();
-        self.parts.iter().map(act).for_each(|later| aftermath.then(later));
+        for part in &self.parts {
+            let (expired, later) = part.expire();
+            count += expired;
+            aftermath.then(later);
+        }
         aftermath.resume();
+        count
     }
 }
 
 impl<T: Trade> Drop for Handle<T> {
     fn drop(&mut self) {
-        self.for_each_part(|part| part.dissolve());
+        let mut aftermath = Aftermath::default();
+        for part in mem::take(&mut self.parts) {
+            aftermath.then(part.dissolve());
+            // The last one out drops the factory.
+            aftermath.run(|| drop(part));
+        }
+        aftermath.resume();
     }
 }
 

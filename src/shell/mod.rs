@@ -37,7 +37,7 @@ pub(crate) use self::acquire::{Begun, Request};
 pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
 pub(crate) use self::loan::Loan;
-pub(crate) use self::trade::{Filed, Trade, Unit, file};
+pub(crate) use self::trade::{Filed, Trade, Unit, file, made};
 
 type Books<T> = Scheduler<<T as Trade>::Key, Unit<T>, Bell<T>>;
 type BookEffects<T> = Effects<<T as Trade>::Key, Unit<T>, Bell<T>>;

@@ -1,4 +1,5 @@
 use std::hash::Hash;
+use std::pin::Pin;
 
 use super::Fragile;
 use super::aftermath::Aftermath;
@@ -60,4 +61,15 @@ pub(crate) fn file<K: Clone + Eq, W>(
         return Err(crate::error::invalid_config(denied));
     }
     Ok(Filed { worker: worker.into_inner(), key: key.into_inner() })
+}
+
+/// Awaits the factory's future, which is the user's as well: its destructor may panic, and must
+/// neither lose the worker that it made nor abort.
+pub(crate) async fn made<W>(
+    creation: Pin<Box<dyn Future<Output = PoolResult<W>> + Send + '_>>,
+) -> PoolResult<Fragile<W>> {
+    let mut creation = Fragile::new(creation);
+    let made = creation.as_mut().await.map(Fragile::new);
+    drop(creation);
+    made
 }

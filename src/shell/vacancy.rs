@@ -29,9 +29,10 @@ impl<T: Trade> Vacancy<T> {
 
     /// Puts a new worker in. `for_any`: it was created for a request that named no key.
     pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
-        let unit = Fragile::new(unit);
-        let class = for_any.then(|| Hashed::new(unit.key.clone(), &self.shell.hasher));
-        let mut spare_key = class.as_ref().map(|class| T::Key::clone(&class.key));
+        // Each on its own: both may panic when they are dropped.
+        let (worker, key) = (Fragile::new(unit.worker), Fragile::new(unit.key));
+        let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &self.shell.hasher));
+        let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
         let shell = Arc::clone(&self.shell);
         let mut errands = shell.errands();
@@ -41,16 +42,17 @@ impl<T: Trade> Vacancy<T> {
         });
         match (birth, class) {
             (Birth::Welcome, class) => {
-                let loan = Loan::new(unit.into_inner(), self.slot.take().expect(HELD), &shell);
+                let unit = Filed { worker: worker.into_inner(), key: key.into_inner() };
+                let loan = Loan::new(unit, self.slot.take().expect(HELD), &shell);
                 drop((class, spare_key));
                 Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(class)) => {
-                destroy(unit, spare_key);
+                destroy((worker, key), spare_key);
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Cleared, _) => {
-                destroy(unit, spare_key);
+                destroy((worker, key), spare_key);
                 Filled::Cleared
             }
         }
@@ -58,9 +60,10 @@ impl<T: Trade> Vacancy<T> {
 }
 
 /// A worker that is not welcome, and a key that was not needed.
-fn destroy<K, W>(unit: Fragile<Filed<K, W>>, spare_key: Option<K>) {
+fn destroy<K, W>((worker, key): (Fragile<W>, Fragile<K>), spare_key: Fragile<Option<K>>) {
     let mut aftermath = Aftermath::default();
-    unit.into_inner().destroy(&mut aftermath);
+    aftermath.run(|| drop(worker));
+    aftermath.run(|| drop(key));
     aftermath.run(|| drop(spare_key));
     aftermath.resume();
 }
