@@ -486,6 +486,8 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     ///
     /// Dropping the future, at any point, leaves the pool as if there had been no call.
     ///
+    /// A future that is [forgotten](std::mem::forget) while it waits keeps what it is given until a clear.
+    ///
     /// # Example
     ///
     /// ```
@@ -545,6 +547,8 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     ///
     /// Dropping the future, at any point, leaves the pool as if there had been no call; but an idle worker
     /// that has made way for it by then is gone, and leaves a free slot for the next request.
+    ///
+    /// A future that is [forgotten](std::mem::forget) while it waits keeps what it is given until a clear.
     ///
     /// # Example
     ///

@@ -396,6 +396,8 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     ///
     /// Dropping the future, at any point, leaves the pool as if there had been no call.
     ///
+    /// A future that is [forgotten](std::mem::forget) while it waits keeps what it is given until a clear.
+    ///
     /// # Example
     ///
     /// ```

@@ -350,6 +350,8 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// Dropping the future, at any point, leaves the pool as if there had been no call: its place in the
     /// line is gone, what it had been given goes to the next, and a creation under way is dropped.
     ///
+    /// A future that is [forgotten](std::mem::forget) while it waits keeps what it is given until a clear.
+    ///
     /// # Example
     ///
     /// ```
