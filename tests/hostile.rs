@@ -7,6 +7,7 @@ mod mines;
 use std::any::TypeId;
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
+use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Wake, Waker};
@@ -150,6 +151,19 @@ laws! {
             assert!(b.is_woken() && factory.live() == 0);
             assert_eq!(b.expect_worker().id(), 1);
         }
+    }
+
+    /// PN-1
+    async fn what_a_panic_carries_may_panic_as_it_goes<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, factory) = Setup::max(1).open::<P>();
+        let holder = pool.get().expect_worker();
+        once_on(&factory, Callback::IsWork, |_| panic::resume_unwind(Box::new(Bomb)));
+
+        drop(holder);
+        assert_eq!(factory.live(), 0);
+        assert_eq!(pool.get().expect_worker().id(), 1);
     }
 
     /// PN-1
@@ -418,20 +432,21 @@ laws! {
 #[test]
 fn a_panic_in_the_match_with_a_waiter_is_answered_no() {
     watched(|| async {
-        let (pool, factory) = Setup::max(1).open::<Classified>();
-        let holders = [1, 2].map(|class| pool.get_of(class).expect_worker());
-        let mut b = pool.get_of(2);
-        b.expect_pending();
-        let [holder, other] = holders;
-        let asked = AtomicUsize::new(0);
+        let (pool, factory) = Setup::max(3).max_per_class(1).open::<Classified>();
+        let [holder, other, _third] = [1, 2, 3].map(|class| pool.get_of(class).expect_worker());
+        let mut waiters = [2, 3].map(|class| pool.get_of(class));
+        waiters.iter_mut().for_each(Call::expect_pending);
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
         factory.on(Callback::Serves, move |_| {
-            assert_ne!(asked.fetch_add(1, SeqCst), 1, "the second question is the match");
+            assert_ne!(count.fetch_add(1, SeqCst), 1, "the second question is the match");
         });
 
         drop(holder);
-        assert!(!b.is_woken() && factory.live() == 1);
+        assert!(woken(&waiters).is_empty());
+        assert_eq!((asked.load(SeqCst), factory.live()), (2, 2), "it is asked no more, and goes");
         drop(other);
-        assert_eq!(b.expect_worker().id(), 1);
+        assert_eq!(waiters[0].expect_worker().id(), 1);
     });
 }
 
@@ -611,6 +626,14 @@ fn questions<P: TestPool>() -> &'static [Callback] {
     let all = &[Callback::IsWork, Callback::Names, Callback::Serves];
     let has_keys = TypeId::of::<P>() != TypeId::of::<General>();
     if has_keys { all } else { &all[..1] }
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("on its way out");
+    }
 }
 
 fn serves_two<P: TestPool>(pool: &P) {

@@ -1,3 +1,4 @@
+use std::fmt::Debug;
 use std::ops::DerefMut;
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ impl Setup {
 
 /// What a law needs of a pool, whichever it is. Where a pool has keys or classes, `get` asks for
 /// the same one each time.
-pub trait TestPool: Clone + Send + Sync + 'static {
+pub trait TestPool: Clone + Debug + Send + Sync + 'static {
     type Guard: DerefMut<Target = TestWorker> + Send + 'static;
 
     fn new(factory: Factory, setup: Setup) -> Self;

@@ -49,3 +49,10 @@ fn nothing_keeps_no_room() {
     crowd.into_iter().for_each(|index| _ = arena.remove(index));
     assert_eq!(arena.room(), 0);
 }
+
+#[test]
+fn the_first_takes_room_for_itself_alone() {
+    let mut arena = Arena::new();
+    arena.insert(0);
+    assert_eq!(arena.room(), 1);
+}

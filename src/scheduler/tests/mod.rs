@@ -11,6 +11,8 @@ mod arena;
 pub(super) mod bytes;
 mod comparison;
 #[cfg(test)]
+mod crowds;
+#[cfg(test)]
 mod exploration;
 #[cfg(test)]
 mod fingerprint;
@@ -20,4 +22,6 @@ mod invariants;
 mod model;
 #[cfg(test)]
 mod regressions;
+#[cfg(test)]
+mod steps;
 mod world;

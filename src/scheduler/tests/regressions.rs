@@ -1,45 +1,21 @@
-//! Histories in which a request once paid twice, or waited beside what it had been promised.
+//! Histories about promises, which random ones seldom come to: requests once paid twice in some, or
+//! waited beside what they had been promised.
 
-use super::world::Choice::{self, Collect, CreatedAs, Destroyed, Request, Return, ReturnDead};
+use super::steps::target;
+use super::world::Choice::{Collect, CreatedAs, Destroyed, Request, Return, ReturnDead};
 use super::world::World;
-use crate::scheduler::{Rules, Sharing};
-
-const CLASSES: u32 = 9;
-
-fn target(target: usize) -> Rules {
-    Rules::unlimited(Sharing::Target(target))
-}
+use crate::scheduler::{Rules, WaiterId};
 
 impl World {
-    /// A world in which a worker of each of these classes is borrowed, in this order.
-    fn with_borrowed(rules: Rules, classes: &[u32]) -> Self {
-        let mut world = Self::new(rules, CLASSES);
-        for &class in classes {
-            world.then(Request(Some(class)));
-            world.create(class);
-        }
-        world
+    /// For whom workers are being destroyed, as places in the line.
+    fn heirs(&self) -> Vec<Option<usize>> {
+        let place = |heir: WaiterId| self.waiting.iter().position(|it| it.ticket == heir.ticket);
+        self.doomed.iter().map(|doomed| doomed.heir.and_then(place)).collect()
     }
 
-    fn then(&mut self, choice: Choice) {
-        self.apply(choice);
-        self.check();
-    }
-
-    /// The request that may create does so.
-    fn create(&mut self, class: u32) {
-        let granted = self.waiting.iter().position(|request| request.is_rung);
-        self.then(Collect(granted.expect("a request may create")));
-        self.then(CreatedAs(0, class));
-    }
-
-    /// How many workers are being destroyed for the oldest request that waits.
+    /// How many of them for the oldest request that waits.
     fn victims(&self) -> usize {
-        let oldest = self.waiting[0].ticket;
-        self.doomed
-            .iter()
-            .filter(|doomed| doomed.heir.is_some_and(|heir| heir.ticket == oldest))
-            .count()
+        self.heirs().iter().filter(|heir| **heir == Some(0)).count()
     }
 
     fn oldest_may_create(&self) -> bool {
@@ -87,4 +63,32 @@ fn a_promise_does_not_stand_in_the_way_of_its_own_request() {
 
     world.then(ReturnDead(1));
     assert!(world.oldest_may_create());
+}
+
+#[test]
+fn a_victim_is_for_the_oldest_without_a_promise_whoever_is_before_the_others_of_its_class() {
+    let mut world = World::with_borrowed(target(3), &[1, 3, 4]);
+    world.then(Return(1));
+    world.then(Request(Some(1)));
+    assert_eq!(world.heirs(), [Some(0)]);
+    world.then(Request(Some(3)));
+    world.then(Request(Some(1)));
+
+    world.then(Return(1));
+    assert_eq!(world.heirs(), [Some(0), Some(1)]);
+}
+
+#[test]
+fn a_promise_makes_no_room_in_a_class_that_has_become_full() {
+    let mut world = World::with_borrowed(Rules { bucket_limit: 1, ..target(2) }, &[3]);
+    world.then(Request(None));
+    world.then(Collect(0));
+    world.then(Return(0));
+    world.then(Request(Some(1)));
+    assert_eq!(world.heirs(), [Some(0)]);
+    world.then(Request(Some(6)));
+    world.then(CreatedAs(0, 1));
+
+    world.then(Destroyed(0));
+    assert!(!world.oldest_may_create());
 }
