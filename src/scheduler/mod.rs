@@ -65,7 +65,7 @@ pub(crate) use self::waiter::{Lane, Ticket, WaiterId};
 #[cfg_attr(test, derive(Clone))]
 #[must_use]
 pub(crate) struct Slot {
-    /// Of a creation, the bucket to which the worker is expected to belong; `None`: any.
+    /// The bucket to which the worker belongs or, while it is created, is expected to; `None`: any.
     bucket: Option<BucketId>,
     stage: Stage,
     /// How many clears had begun when the slot was given out.
