@@ -250,10 +250,19 @@ fn guards_and_pools_show_themselves_without_their_workers() {
 laws! {
     async fn a_pool_shows_its_counts<P: TestPool>() on General, Keyed, Classified, Any {
         let (pool, _factory) = Setup::max(2).open::<P>();
-        let mut guards = pool.take(2);
-        guards.pop();
-        let counts = "Counts { total: 2, idle: 1, waiting: 0, clearing: false }";
-        assert!(format!("{pool:?}").contains(counts), "{pool:?}");
+        let shows = |counts: &str| {
+            let shown = format!("{pool:?}");
+            assert!(shown.contains(counts), "{shown}");
+        };
+        let mut held = pool.take(2);
+        let waiters = wait(1, || pool.get());
+        shows("total: 2, idle: 0, waiting: 1, clearing: false");
+        drop(waiters);
+        held.pop();
+        shows("total: 2, idle: 1, waiting: 0, clearing: false");
+        let mut clear = pool.clear();
+        clear.expect_pending();
+        shows("total: 1, idle: 0, waiting: 0, clearing: true");
     }
 }
 

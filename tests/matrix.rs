@@ -624,7 +624,7 @@ fn row<G: Row>(test: &str, expected: Cells) {
     in_own_process(test, || {
         watched(|| async move {
             let cells = run_all::<G>();
-            eprintln!("{cells:?}");
+            println!("{cells:?}");
             assert_eq!(cells, expected);
         });
     });

@@ -65,6 +65,7 @@ pub fn in_own_process(test: &str, law: impl FnOnce()) {
     let complained = &complained[complained.len().saturating_sub(2000)..];
     let passed = output.status.success() && said.contains(" 1 passed");
     assert!(passed, "{test}: {}\n{said}\n{complained}", output.status);
+    print!("{said}");
 }
 
 /// Runs `act`, and returns the message of its panic, which ends here.
