@@ -207,9 +207,8 @@ fn a_crowd_leaves_no_room_behind_under_as_many_keys() {
 #[test]
 fn a_crowd_leaves_no_room_behind_in_as_many_classes() {
     let limits = ClassifiedWorkerPoolConfig::default().with_max_count(Some(CROWD as u16));
-    a_crowd!(FEW_PLACES, ClassifiedWorkerPool::new(LeanFactory, limits), |pool, member| {
-        pool.get_classified_worker(7 * member)
-    });
+    a_crowd!(FEW_PLACES, ClassifiedWorkerPool::new(LeanFactory, limits), |pool, member| pool
+        .get_classified_worker(7 * member));
 }
 
 /// Runs every kind of operation a million times, and shows that no memory is left from it.
@@ -262,7 +261,7 @@ fn a_million_operations_of_a_keyed_pool_with_as_many_keys_leave_nothing() {
     a_million_operations!(
         PARTS * FEW_PLACES,
         KeyedWorkerPool::new(LeanFactory, limits),
-        |pool, round| { pool.get_worker(round) }
+        |pool, round| pool.get_worker(round)
     );
 }
 
@@ -271,7 +270,6 @@ fn a_million_operations_of_a_classified_pool_with_as_many_classes_leave_nothing(
     let limits = ClassifiedWorkerPoolConfig::default()
         .with_max_count(Some(2))
         .with_max_count_per_classification(Some(1));
-    a_million_operations!(0, ClassifiedWorkerPool::new(LeanFactory, limits), |pool, round| {
-        pool.get_classified_worker(round)
-    });
+    a_million_operations!(0, ClassifiedWorkerPool::new(LeanFactory, limits), |pool, round| pool
+        .get_classified_worker(round));
 }
