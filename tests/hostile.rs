@@ -475,8 +475,8 @@ fn who_was_served_is_woken_before_another_worker_is_asked() {
             }
         });
 
-        assert_eq!(pool.get_any().expect_worker().id(), 0);
-        assert_eq!(*was_woken.lock().unwrap(), Some(true));
+        let guard = pool.get_any().expect_worker();
+        assert_eq!((guard.id(), *was_woken.lock().unwrap()), (0, Some(true)));
     });
 }
 

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use super::acquire::Hashed;
-use super::aftermath::Aftermath;
 use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Slot};
 
@@ -48,24 +47,15 @@ impl<T: Trade> Vacancy<T> {
                 Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(class)) => {
-                destroy((worker, key), spare_key);
+                drop((worker, key, spare_key));
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Cleared, _) => {
-                destroy((worker, key), spare_key);
+                drop((worker, key, spare_key));
                 Filled::Cleared
             }
         }
     }
-}
-
-/// A worker that is not welcome, and a key that was not needed.
-fn destroy<K, W>((worker, key): (Fragile<W>, Fragile<K>), spare_key: Fragile<Option<K>>) {
-    let mut aftermath = Aftermath::default();
-    aftermath.run(|| drop(worker));
-    aftermath.run(|| drop(key));
-    aftermath.run(|| drop(spare_key));
-    aftermath.resume();
 }
 
 impl<T: Trade> Drop for Vacancy<T> {
