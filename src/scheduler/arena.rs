@@ -42,11 +42,6 @@ impl<T> Arena<T> {
         self.len
     }
 
-    #[cfg(any(test, fuzzing))]
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Where [`insert`](Self::insert) will put the next.
     #[inline]
     pub(super) fn next(&self) -> Index {

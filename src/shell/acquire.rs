@@ -123,11 +123,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         if let Some(why) = &self.shell.invalid {
             return Err(invalid_config(why));
         }
-        let mut waiting = match self.go_on().map_err(refused)? {
-            Ok(loan) => return Ok(loan),
-            Err(waiting) => waiting,
-        };
         loop {
+            let mut waiting = match self.go_on().map_err(refused)? {
+                Ok(loan) => return Ok(loan),
+                Err(waiting) => waiting,
+            };
             let vacancy = match (&mut waiting).await.map_err(refused)? {
                 Served::Worker(loan) => return Ok(self.end_with(loan)),
                 Served::Create(vacancy) => vacancy,
@@ -142,10 +142,6 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 }
             }
             self.ticket = Some(waiting.ticket());
-            waiting = match self.go_on().map_err(refused)? {
-                Ok(loan) => return Ok(loan),
-                Err(waiting) => waiting,
-            };
         }
     }
 

@@ -47,16 +47,15 @@ impl<T: Trade> Errands<'_, T> {
 
     #[cold]
     fn run_all(&mut self) -> Aftermath {
-        let Self { effects, shell } = self;
         let mut aftermath = Aftermath::default();
         let mut destructors = VecDeque::new();
         loop {
-            effects.drain_bells(|bell| aftermath.run(|| bell.ring()));
-            effects.drain(|destructor| destructors.push_back(destructor));
+            aftermath.then(self.ring());
+            self.effects.drain(|destructor| destructors.push_back(destructor));
             match destructors.pop_front() {
                 Some(Effect::Destroy(Doomed { value, slot, heir })) => {
                     value.destroy(&mut aftermath);
-                    shell.books.with(|books| books.free(slot, heir, effects));
+                    self.shell.books.with(|books| books.free(slot, heir, &mut self.effects));
                 }
                 Some(Effect::DropKey(key)) => aftermath.run(|| drop(key)),
                 Some(Effect::Ring(_)) | None => return aftermath,
@@ -68,7 +67,7 @@ impl<T: Trade> Errands<'_, T> {
 impl<T: Trade> Drop for Errands<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if !self.effects.is_empty() {
+        if !self.is_empty() {
             self.run_all().resume();
         }
     }

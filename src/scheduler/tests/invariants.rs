@@ -82,7 +82,7 @@ impl World {
     pub(super) fn check_empty(&self) {
         let scheduler = &self.scheduler;
         assert_eq!((scheduler.slots, scheduler.idle, scheduler.waiters.len()), (0, 0, 0));
-        assert!(scheduler.parked.is_empty());
+        assert_eq!(scheduler.parked.len(), 0);
         let is_sole = self.rules.sharing == Sharing::Sole;
         assert_eq!(scheduler.buckets.ids().len(), usize::from(is_sole));
         if let Some(commons) = &scheduler.commons {
