@@ -148,6 +148,87 @@ fn poll<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// A worker that takes much room.
+struct Large(#[allow(dead_code, reason = "it is there for its size")] [u8; 4096]);
+
+impl Worker for Large {
+    fn is_work(&self) -> bool {
+        true
+    }
+}
+
+#[async_trait::async_trait]
+impl WorkerFactory<Large> for LeanFactory {
+    async fn create(&self) -> PoolResult<Large> {
+        Ok(Large([0; 4096]))
+    }
+}
+
+/// What each of so many keeps, beside what there is only once.
+fn kept_by_each(count: u32, keep: impl FnOnce()) -> i64 {
+    measure(keep).bytes_current / i64::from(count)
+}
+
+/// The target M of doc/benchmarks.md, as all the bounds that follow.
+const MANY: u32 = 10_000;
+
+#[test]
+fn an_empty_pool_keeps_at_most_1024_bytes() {
+    watched(|| async {
+        let mut pools = Vec::with_capacity(MANY as usize);
+        let each = kept_by_each(MANY, || {
+            pools.extend((0..MANY).map(|_| WorkerPool::<Lean, _>::new(16, LeanFactory)));
+        });
+        assert!(each <= 1024, "{each}");
+    });
+}
+
+#[test]
+fn an_idle_worker_of_a_word_keeps_at_most_40_bytes() {
+    watched(|| async {
+        let pool = WorkerPool::<Lean, _>::new(MANY as u16, LeanFactory);
+        let each = kept_by_each(MANY, || {
+            drop((0..MANY).map(|_| poll(pool.get_worker())).collect::<Vec<_>>());
+        });
+        assert!(each <= 40, "{each}");
+    });
+}
+
+#[test]
+fn a_waiter_keeps_at_most_200_bytes_beside_its_future_whatever_the_worker_takes() {
+    fn kept<W: Worker>() -> i64
+    where
+        LeanFactory: WorkerFactory<W>,
+    {
+        let pool = WorkerPool::<W, _>::new(1, LeanFactory);
+        let held = poll(pool.get_worker());
+        let mut waiting: Vec<_> = (0..MANY).map(|_| Box::pin(pool.get_worker())).collect();
+        let each = kept_by_each(MANY, || {
+            assert!(waiting.iter_mut().all(|call| poll(call).is_pending()));
+        });
+        drop(held);
+        each
+    }
+
+    watched(|| async {
+        let (lean, large) = (kept::<Lean>(), kept::<Large>());
+        assert!(lean <= 200, "{lean}");
+        assert_eq!(lean, large);
+    });
+}
+
+#[test]
+fn a_key_with_an_idle_worker_of_a_word_keeps_at_most_200_bytes() {
+    watched(|| async {
+        let limits = KeyedWorkerPoolConfig::default().with_max_count_per_key(Some(4));
+        let pool = KeyedWorkerPool::new(LeanFactory, limits);
+        // Every seventh fails.
+        let keys = (0..).filter(|key| key % 7 != 6).take(MANY as usize);
+        let each = kept_by_each(MANY, || keys.for_each(|key| drop(poll(pool.get_worker(key)))));
+        assert!(each <= 200, "{each}");
+    });
+}
+
 /// Lets a crowd borrow, wait, be handed workers, return them and go, and shows that the room for it
 /// goes as well.
 macro_rules! a_crowd {

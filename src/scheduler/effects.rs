@@ -59,6 +59,13 @@ impl<K, V, B> Effects<K, V, B> {
 
     /// Takes the bells alone.
     pub(crate) fn drain_bells(&mut self, mut each: impl FnMut(B)) {
+        // By far the most frequent.
+        if let Self::One(_) = self {
+            return match mem::take(self) {
+                Self::One(Effect::Ring(bell)) => each(bell),
+                other => *self = other,
+            };
+        }
         let mut rest = Self::None;
         self.drain(|effect| match effect {
             Effect::Ring(bell) => each(bell),

@@ -209,8 +209,12 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// lose the loan.
     fn end_with(&mut self, loan: Loan<T>) -> Loan<T> {
         let mut aftermath = Aftermath::default();
-        aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
-        aftermath.run(|| drop(self.full.take()));
+        if !self.dead.is_empty() {
+            aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
+        }
+        if let Some(full) = self.full.take() {
+            aftermath.run(|| drop(full));
+        }
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
         aftermath.resume_instead_of(loan)
     }

@@ -33,6 +33,10 @@ impl<'a, T: Trade> Dead<'a, T> {
         self.empty.push(slot);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.workers.is_empty() && self.empty.is_empty()
+    }
+
     /// The slot of the one that was added last.
     pub(super) fn last(&self) -> Option<&Slot> {
         self.workers.last().map(|(_, slot)| slot)
@@ -40,19 +44,21 @@ impl<'a, T: Trade> Dead<'a, T> {
 
     /// Destroys the workers, so that all slots are empty, and lends those.
     pub(super) fn buried(&mut self) -> &mut Vec<Slot> {
-        let mut aftermath = Aftermath::default();
-        for (unit, slot) in self.workers.drain(..) {
-            unit.destroy(&mut aftermath);
-            self.empty.push(slot);
+        if !self.workers.is_empty() {
+            let mut aftermath = Aftermath::default();
+            for (unit, slot) in self.workers.drain(..) {
+                unit.destroy(&mut aftermath);
+                self.empty.push(slot);
+            }
+            aftermath.resume();
         }
-        aftermath.resume();
         &mut self.empty
     }
 }
 
 impl<T: Trade> Drop for Dead<'_, T> {
     fn drop(&mut self) {
-        if self.workers.is_empty() && self.empty.is_empty() {
+        if self.is_empty() {
             return;
         }
         let mut errands = self.shell.errands();

@@ -35,7 +35,9 @@ impl<T: Trade> Errands<'_, T> {
     /// Rings alone, before anything else is asked of the user.
     pub(super) fn ring(&mut self) -> Aftermath {
         let mut aftermath = Aftermath::default();
-        self.effects.drain_bells(|bell| aftermath.run(|| bell.ring()));
+        if !self.effects.is_empty() {
+            self.effects.drain_bells(|bell| aftermath.run(|| bell.ring()));
+        }
         aftermath
     }
 
@@ -47,7 +49,10 @@ impl<T: Trade> Errands<'_, T> {
 
     #[cold]
     fn run_all(&mut self) -> Aftermath {
-        let mut aftermath = Aftermath::default();
+        let mut aftermath = self.ring();
+        if self.effects.is_empty() {
+            return aftermath;
+        }
         let mut destructors = VecDeque::new();
         loop {
             aftermath.then(self.ring());
