@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::guard::impl_guard;
 use crate::limits::Limits;
+use crate::operations::impl_operations;
 use crate::scheduler::Sharing;
-use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Request, Trade, file, made};
+use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Request, Trade, file, finished, made};
 use crate::{PoolOptions, PoolResult};
 
 /// What can be the class of a worker in a [`ClassifiedWorkerPool`]: every type that can be cloned,
@@ -146,6 +147,22 @@ pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C
     /// another class, or one that denies it, is destroyed, and its caller gets
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     async fn create(&self, c: Option<C>) -> PoolResult<W>;
+
+    /// Resets and verifies a worker before its next use: rolls back what was left open, asks the other
+    /// side for a sign of life.
+    ///
+    /// Called only with the option [`with_recycle_after`](crate::PoolOptions::with_recycle_after), of a
+    /// worker that has said that it works, in the task of the request that wants it, outside every lock.
+    /// Default: nothing.
+    ///
+    /// # Errors
+    ///
+    /// After an error, a panic, or if the call is cancelled or takes too long, the worker is destroyed, and
+    /// the request goes on with the next. The error is the source of the request's own, if that times out.
+    async fn recycle(&self, worker: &mut W) -> PoolResult<()> {
+        _ = worker;
+        Ok(())
+    }
 }
 
 /// The limits of a [`ClassifiedWorkerPool`]. The default has none.
@@ -266,7 +283,27 @@ pub struct ClassifiedWorkerGuard<
 
 impl_guard!(
     [C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>]
-    ClassifiedWorkerGuard<C, W, F>, "ClassifiedWorkerGuard", W
+    ClassifiedWorkerGuard<C, W, F>, "ClassifiedWorkerGuard", W,
+    "\
+# use sfo_pool::{
+#     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+#     PoolResult,
+# };
+# struct Sandbox(u32);
+# impl ClassifiedWorker<u32> for Sandbox {
+#     fn is_work(&self) -> bool { true }
+#     fn is_valid(&self, size: u32) -> bool { self.0 == size }
+#     fn classification(&self) -> u32 { self.0 }
+# }
+# struct Sandboxes;
+# #[async_trait::async_trait]
+# impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
+#     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
+# }
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> PoolResult<()> {
+let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());",
+    "pool.get_classified_worker(1)"
 );
 
 /// A pool of workers that have a class, with a common target for their number.
@@ -462,7 +499,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
                  set it to 1 or more, or to None for no limit",
             )
             .with_idle_timeout(config.idle_timeout)
-            .with_options(&options, Some(DEFAULT_CREATIONS));
+            .with_options(options, Some(DEFAULT_CREATIONS));
         let trade = Classified { factory, worker: PhantomData };
         Arc::new(Self { handle: Handle::new(trade, limits, None) })
     }
@@ -522,13 +559,103 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     pub async fn get_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let mut begun = self.handle.whole().begin(Request::Any);
-        match begun {
-            Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
-            Begun::Pursues(ref mut pursuit) => {
-                pursuit.finish().await.map(|loan| ClassifiedWorkerGuard { loan })
-            }
-        }
+        let (shell, request) = (self.handle.whole(), Request::Any);
+        let mut pursuit = match shell.begin(request) {
+            Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
+            Begun::Pursues(pursuit) => pursuit,
+        };
+        pursuit.finish(None).await.map(|loan| ClassifiedWorkerGuard { loan })
+    }
+
+    /// The same within `timeout`, from the first poll on, whatever
+    /// [`with_acquire_timeout`](crate::PoolOptions::with_acquire_timeout) says.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_worker`](Self::get_worker).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`get_worker`](Self::get_worker).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # struct Sandbox(u32);
+    /// # impl ClassifiedWorker<u32> for Sandbox {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, size: u32) -> bool { self.0 == size }
+    /// #     fn classification(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Sandboxes;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
+    /// #     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());
+    /// use std::time::Duration;
+    ///
+    /// let worker = pool.get_worker_timeout(Duration::from_secs(1)).await?;
+    /// # drop(worker);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn get_worker_timeout(
+        self: &ClassifiedWorkerPoolRef<C, W, F>,
+        timeout: Duration,
+    ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
+        let (shell, request) = (self.handle.whole(), Request::Any);
+        shell.get_within(request, timeout).await.map(|loan| ClassifiedWorkerGuard { loan })
+    }
+
+    /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
+    /// never passes anybody who waits, and needs no runtime.
+    ///
+    /// # Errors
+    ///
+    /// - [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): a setting makes no sense.
+    /// - [`Closed`](crate::PoolErrorCode::Closed), [`Clearing`](crate::PoolErrorCode::Clearing): the pool is
+    ///   closed, or is being cleared.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # struct Sandbox(u32);
+    /// # impl ClassifiedWorker<u32> for Sandbox {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, size: u32) -> bool { self.0 == size }
+    /// #     fn classification(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Sandboxes;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
+    /// #     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());
+    /// assert!(pool.try_get_worker()?.is_none());
+    /// drop(pool.get_worker().await?);
+    /// assert!(pool.try_get_worker()?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn try_get_worker(
+        self: &ClassifiedWorkerPoolRef<C, W, F>,
+    ) -> PoolResult<Option<ClassifiedWorkerGuard<C, W, F>>> {
+        let (shell, request) = (self.handle.whole(), Request::Any);
+        let loan = shell.try_get(request)?;
+        Ok(loan.map(|loan| ClassifiedWorkerGuard { loan }))
     }
 
     /// Gets a worker that serves `classification`, in the order that
@@ -585,13 +712,104 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         classification: C,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
         let (shell, request) = self.handle.request_of(classification);
-        let mut begun = shell.begin(request);
-        match begun {
-            Begun::Served(loan) => Ok(ClassifiedWorkerGuard { loan }),
-            Begun::Pursues(ref mut pursuit) => {
-                pursuit.finish().await.map(|loan| ClassifiedWorkerGuard { loan })
-            }
-        }
+        let mut pursuit = match shell.begin(request) {
+            Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
+            Begun::Pursues(pursuit) => pursuit,
+        };
+        pursuit.finish(None).await.map(|loan| ClassifiedWorkerGuard { loan })
+    }
+
+    /// The same within `timeout`, from the first poll on, whatever
+    /// [`with_acquire_timeout`](crate::PoolOptions::with_acquire_timeout) says.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_classified_worker`](Self::get_classified_worker).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`get_classified_worker`](Self::get_classified_worker).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # struct Sandbox(u32);
+    /// # impl ClassifiedWorker<u32> for Sandbox {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, size: u32) -> bool { self.0 == size }
+    /// #     fn classification(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Sandboxes;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
+    /// #     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());
+    /// use std::time::Duration;
+    ///
+    /// let worker = pool.get_classified_worker_timeout(1, Duration::from_secs(1)).await?;
+    /// # drop(worker);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn get_classified_worker_timeout(
+        self: &ClassifiedWorkerPoolRef<C, W, F>,
+        classification: C,
+        timeout: Duration,
+    ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
+        let (shell, request) = self.handle.request_of(classification);
+        shell.get_within(request, timeout).await.map(|loan| ClassifiedWorkerGuard { loan })
+    }
+
+    /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
+    /// never passes anybody who waits, and needs no runtime.
+    ///
+    /// # Errors
+    ///
+    /// - [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): a setting makes no sense.
+    /// - [`Closed`](crate::PoolErrorCode::Closed), [`Clearing`](crate::PoolErrorCode::Clearing): the pool is
+    ///   closed, or is being cleared.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # struct Sandbox(u32);
+    /// # impl ClassifiedWorker<u32> for Sandbox {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, size: u32) -> bool { self.0 == size }
+    /// #     fn classification(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Sandboxes;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
+    /// #     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());
+    /// assert!(pool.try_get_classified_worker(1)?.is_none());
+    /// drop(pool.get_classified_worker(1).await?);
+    /// assert!(pool.try_get_classified_worker(1)?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn try_get_classified_worker(
+        self: &ClassifiedWorkerPoolRef<C, W, F>,
+        classification: C,
+    ) -> PoolResult<Option<ClassifiedWorkerGuard<C, W, F>>> {
+        let (shell, request) = self.handle.request_of(classification);
+        let loan = shell.try_get(request)?;
+        Ok(loan.map(|loan| ClassifiedWorkerGuard { loan }))
     }
 
     /// Destroys the idle workers that have expired, and returns how many there were.
@@ -703,6 +921,31 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     }
 }
 
+impl_operations!(
+    [C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>]
+    ClassifiedWorkerPool<C, W, F>, W,
+    "\
+# use sfo_pool::{
+#     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+#     PoolResult,
+# };
+# struct Sandbox(u32);
+# impl ClassifiedWorker<u32> for Sandbox {
+#     fn is_work(&self) -> bool { true }
+#     fn is_valid(&self, size: u32) -> bool { self.0 == size }
+#     fn classification(&self) -> u32 { self.0 }
+# }
+# struct Sandboxes;
+# #[async_trait::async_trait]
+# impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
+#     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
+# }
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> PoolResult<()> {
+let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());",
+    "pool.get_classified_worker(1)"
+);
+
 impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>> fmt::Debug
     for ClassifiedWorkerPool<C, W, F>
 {
@@ -741,6 +984,10 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
             "worker primary classification is not valid for itself: \
              is_valid() of the new worker denies its own classification()",
         )
+    }
+
+    async fn recycle(&self, unit: &mut Filed<C, W>) -> PoolResult<()> {
+        finished(self.factory.recycle(&mut unit.worker)).await
     }
 
     fn is_well(unit: &Filed<C, W>) -> bool {

@@ -1,4 +1,8 @@
-use crate::scheduler::Refusal;
+use std::time::Duration;
+
+use crate::into_pool_err;
+use crate::scheduler::{Counts, Refusal};
+use crate::shell::Step;
 
 /// What went wrong, for a program to branch on; the message of the [`PoolError`] is for people.
 ///
@@ -31,8 +35,14 @@ pub enum PoolErrorCode {
     /// The request was waiting or creating when a clear began, which ended it.
     Cleared,
     /// A limit is zero, or the factory returned a worker of another key or class, or one that
-    /// denies its own. Repeating the request changes nothing.
+    /// denies its own; or an option makes no sense for this pool. Repeating the request changes nothing.
     InvalidConfig,
+    /// The request, or one call of the factory, took longer than an option or the caller allows.
+    Timeout,
+    /// As many requests wait as an option allows. Repeating it at once makes it worse.
+    Full,
+    /// The pool is closed, for good.
+    Closed,
 }
 
 /// The error of every pool: a [`PoolErrorCode`], a message, and maybe a source.
@@ -94,5 +104,48 @@ pub(crate) fn refused(refusal: Refusal) -> PoolError {
                        repeat it";
             PoolError::new(PoolErrorCode::Cleared, why.to_owned())
         }
+        Refusal::Closed => {
+            let why = "pool is closed: close() was called; make a new pool to go on";
+            PoolError::new(PoolErrorCode::Closed, why.to_owned())
+        }
+        Refusal::Full { waiting } => {
+            let why = format!(
+                "pool is full: {waiting} requests wait already, as many as max_waiting_count allows; \
+                 repeat the request later, or raise one of the limits"
+            );
+            PoolError::new(PoolErrorCode::Full, why)
+        }
+        Refusal::TimedOut => PoolError::new(PoolErrorCode::Timeout, "request timed out".to_owned()),
     }
+}
+
+/// A request has taken as long as it may.
+pub(crate) fn timed_out(
+    step: Step,
+    limit: Duration,
+    counts: &Counts,
+    source: Option<PoolError>,
+) -> PoolError {
+    let doing = match step {
+        Step::Waiting => "waiting for a worker",
+        Step::Recycling => "recycling a worker",
+        Step::Creating => "creating a worker",
+    };
+    let Counts { total, idle, creating, waiting, .. } = counts;
+    let why = format!(
+        "request timed out after {limit:?} while {doing}: there are {total} workers, {idle} of them \
+         idle and {creating} being created, and {waiting} requests wait; \
+         raise the timeout or the limit on workers, or return them sooner"
+    );
+    match source {
+        None => PoolError::new(PoolErrorCode::Timeout, why),
+        Some(source) => into_pool_err!(PoolErrorCode::Timeout, "{why}")(source),
+    }
+}
+
+/// A call of the factory has taken as long as it may.
+pub(crate) fn took_too_long(call: &str, limit: Duration) -> PoolError {
+    let why =
+        format!("factory took longer than {limit:?} for {call}: raise its timeout, or see why");
+    PoolError::new(PoolErrorCode::Timeout, why)
 }

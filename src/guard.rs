@@ -1,6 +1,69 @@
 /// What the guards of all three pools do.
+///
+/// `$setup` is the hidden beginning of each example, up to a `pool`; `$get` gets one of its workers.
 macro_rules! impl_guard {
-    ([$($bounds:tt)*] $guard:ty, $name:literal, $worker:ty) => {
+    ([$($bounds:tt)*] $guard:ty, $name:literal, $worker:ty, $setup:literal, $get:literal) => {
+        impl<$($bounds)*> $guard {
+            /// Takes the worker out of the pool for good, and frees its slot: the pool may create another
+            /// one at once.
+            ///
+            /// It is called on the type, so that it does not hide a method of the worker's.
+            ///
+            /// # Panics
+            ///
+            /// If a destructor of the user's panics that this sets off, the worker is dropped, and then
+            /// the panic goes on.
+            ///
+            /// # Example
+            ///
+            /// ```
+            #[doc = concat!("# use sfo_pool::", $name, ";")]
+            #[doc = $setup]
+            #[doc = concat!("let guard = ", $get, ".await?;")]
+            #[doc = concat!("let worker = ", $name, "::detach(guard);")]
+            /// assert_eq!(pool.status().total, 0);
+            /// # drop(worker);
+            /// # Ok(())
+            /// # }
+            /// ```
+            pub fn detach(guard: Self) -> $worker {
+                guard.loan.detach()
+            }
+
+            /// Destroys the worker, without asking whether it is well, and frees its slot.
+            ///
+            /// # Panics
+            ///
+            /// If the worker's destructor panics, its slot is freed first, and then the panic goes on.
+            ///
+            /// # Example
+            ///
+            /// ```
+            #[doc = concat!("# use sfo_pool::", $name, ";")]
+            #[doc = $setup]
+            #[doc = concat!("let guard = ", $get, ".await?;")]
+            #[doc = concat!($name, "::discard(guard);")]
+            /// assert_eq!(pool.status().total, 0);
+            /// # Ok(())
+            /// # }
+            /// ```
+            pub fn discard(guard: Self) {
+                guard.loan.discard();
+            }
+
+            /// What the pool knows of the worker; `None` unless one of the options
+            /// [`with_worker_info`](crate::PoolOptions::with_worker_info),
+            /// [`with_max_lifetime`](crate::PoolOptions::with_max_lifetime) and
+            /// [`with_max_use_count`](crate::PoolOptions::with_max_use_count) is set.
+            ///
+            /// # Example
+            ///
+            /// See [`PoolWorkerInfo`](crate::PoolWorkerInfo).
+            pub fn info(guard: &Self) -> Option<$crate::PoolWorkerInfo> {
+                guard.loan.record().map($crate::PoolWorkerInfo::new)
+            }
+        }
+
         impl<$($bounds)*> std::ops::Deref for $guard {
             type Target = $worker;
 

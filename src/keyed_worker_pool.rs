@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use crate::guard::impl_guard;
 use crate::limits::Limits;
+use crate::operations::impl_operations;
 use crate::scheduler::Sharing;
-use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Trade, file, made};
-use crate::{PoolOptions, PoolResult};
+use crate::shell::{Begun, Filed, Fragile, Handle, Loan, Trade, file, finished, made};
+use crate::{PoolOptions, PoolResult, PoolStatus};
 
 /// What can be the key of a [`KeyedWorkerPool`]: every type that can be cloned, hashed and compared.
 ///
@@ -131,6 +132,22 @@ pub trait KeyedWorkerFactory<K: WorkerKey, W: KeyedWorker<K>>: Send + Sync + 'st
     /// another key, or one that denies it, is destroyed, and its caller gets
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
     async fn create(&self, key: K) -> PoolResult<W>;
+
+    /// Resets and verifies a worker before its next use: rolls back what was left open, asks the other
+    /// side for a sign of life.
+    ///
+    /// Called only with the option [`with_recycle_after`](crate::PoolOptions::with_recycle_after), of a
+    /// worker that has said that it works, in the task of the request that wants it, outside every lock.
+    /// Default: nothing.
+    ///
+    /// # Errors
+    ///
+    /// After an error, a panic, or if the call is cancelled or takes too long, the worker is destroyed, and
+    /// the request goes on with the next. The error is the source of the request's own, if that times out.
+    async fn recycle(&self, worker: &mut W) -> PoolResult<()> {
+        _ = worker;
+        Ok(())
+    }
 }
 
 /// The limits of a [`KeyedWorkerPool`], for each key apart. The default has none.
@@ -231,7 +248,26 @@ pub struct KeyedWorkerGuard<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFacto
 
 impl_guard!(
     [K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>]
-    KeyedWorkerGuard<K, W, F>, "KeyedWorkerGuard", W
+    KeyedWorkerGuard<K, W, F>, "KeyedWorkerGuard", W,
+    "\
+# use sfo_pool::{
+#     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
+# };
+# struct Connection(u32);
+# impl KeyedWorker<u32> for Connection {
+#     fn is_work(&self) -> bool { true }
+#     fn supports(&self, host: u32) -> bool { self.0 == host }
+#     fn primary_key(&self) -> u32 { self.0 }
+# }
+# struct Hosts;
+# #[async_trait::async_trait]
+# impl KeyedWorkerFactory<u32, Connection> for Hosts {
+#     async fn create(&self, host: u32) -> PoolResult<Connection> { Ok(Connection(host)) }
+# }
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> PoolResult<()> {
+let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());",
+    "pool.get_worker(1)"
 );
 
 /// A pool with a bucket for each key, and limits for each.
@@ -375,7 +411,7 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
             )
             .with_idle_limit(config.max_idle_count_per_key)
             .with_idle_timeout(config.idle_timeout)
-            .with_options(&options, None);
+            .with_options(options, None);
         let trade = Keyed { factory: Arc::new(factory), worker: PhantomData };
         Arc::new(Self { handle: Handle::in_parts(parts(), trade, limits) })
     }
@@ -426,13 +462,102 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         key: K,
     ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
         let (part, request) = self.handle.request_of(key);
-        let mut begun = part.begin(request);
-        match begun {
-            Begun::Served(loan) => Ok(KeyedWorkerGuard { loan }),
-            Begun::Pursues(ref mut pursuit) => {
-                pursuit.finish().await.map(|loan| KeyedWorkerGuard { loan })
-            }
-        }
+        let mut pursuit = match part.begin(request) {
+            Begun::Served(loan) => return Ok(KeyedWorkerGuard { loan }),
+            Begun::Pursues(pursuit) => pursuit,
+        };
+        pursuit.finish(None).await.map(|loan| KeyedWorkerGuard { loan })
+    }
+
+    /// The same within `timeout`, from the first poll on, whatever
+    /// [`with_acquire_timeout`](crate::PoolOptions::with_acquire_timeout) says.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_worker`](Self::get_worker).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`get_worker`](Self::get_worker).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
+    /// # };
+    /// # struct Connection(u32);
+    /// # impl KeyedWorker<u32> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: u32) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<u32, Connection> for Hosts {
+    /// #     async fn create(&self, host: u32) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+    /// use std::time::Duration;
+    ///
+    /// let worker = pool.get_worker_timeout(1, Duration::from_secs(1)).await?;
+    /// # drop(worker);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn get_worker_timeout(
+        self: &KeyedWorkerPoolRef<K, W, F>,
+        key: K,
+        timeout: Duration,
+    ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
+        let (part, request) = self.handle.request_of(key);
+        part.get_within(request, timeout).await.map(|loan| KeyedWorkerGuard { loan })
+    }
+
+    /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
+    /// never passes anybody who waits, and needs no runtime.
+    ///
+    /// # Errors
+    ///
+    /// - [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): a setting makes no sense.
+    /// - [`Closed`](crate::PoolErrorCode::Closed), [`Clearing`](crate::PoolErrorCode::Clearing): the pool is
+    ///   closed, or is being cleared.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
+    /// # };
+    /// # struct Connection(u32);
+    /// # impl KeyedWorker<u32> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: u32) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<u32, Connection> for Hosts {
+    /// #     async fn create(&self, host: u32) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+    /// assert!(pool.try_get_worker(1)?.is_none());
+    /// drop(pool.get_worker(1).await?);
+    /// assert!(pool.try_get_worker(1)?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn try_get_worker(
+        self: &KeyedWorkerPoolRef<K, W, F>,
+        key: K,
+    ) -> PoolResult<Option<KeyedWorkerGuard<K, W, F>>> {
+        let (part, request) = self.handle.request_of(key);
+        let loan = part.try_get(request)?;
+        Ok(loan.map(|loan| KeyedWorkerGuard { loan }))
     }
 
     /// Destroys the idle workers of all keys that have expired, and returns how many there were.
@@ -472,6 +597,38 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     /// ```
     pub fn cleanup_idle_worker(&self) -> usize {
         self.handle.cleanup_idle()
+    }
+
+    /// What there is under this key at this moment.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
+    /// # };
+    /// # struct Connection(u32);
+    /// # impl KeyedWorker<u32> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: u32) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<u32, Connection> for Hosts {
+    /// #     async fn create(&self, host: u32) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+    /// let worker = pool.get_worker(1).await?;
+    /// assert_eq!((pool.status_of(1).total, pool.status_of(2).total), (1, 0));
+    /// # drop(worker);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn status_of(&self, key: K) -> PoolStatus {
+        self.handle.status_of(key)
     }
 
     /// Destroys every worker of every key from before this call, and returns when the last of them is
@@ -532,6 +689,30 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     }
 }
 
+impl_operations!(
+    [K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>]
+    KeyedWorkerPool<K, W, F>, W,
+    "\
+# use sfo_pool::{
+#     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
+# };
+# struct Connection(u32);
+# impl KeyedWorker<u32> for Connection {
+#     fn is_work(&self) -> bool { true }
+#     fn supports(&self, host: u32) -> bool { self.0 == host }
+#     fn primary_key(&self) -> u32 { self.0 }
+# }
+# struct Hosts;
+# #[async_trait::async_trait]
+# impl KeyedWorkerFactory<u32, Connection> for Hosts {
+#     async fn create(&self, host: u32) -> PoolResult<Connection> { Ok(Connection(host)) }
+# }
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> PoolResult<()> {
+let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());",
+    "pool.get_worker(1)"
+);
+
 impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> fmt::Debug
     for KeyedWorkerPool<K, W, F>
 {
@@ -579,6 +760,10 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Key
             "worker primary key is not valid for itself: \
              supports() of the new worker denies its own primary_key()",
         )
+    }
+
+    async fn recycle(&self, unit: &mut Filed<K, W>) -> PoolResult<()> {
+        finished(self.factory.recycle(&mut unit.worker)).await
     }
 
     fn is_well(unit: &Filed<K, W>) -> bool {

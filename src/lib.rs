@@ -11,9 +11,12 @@ mod limits;
 #[cfg(doctest)]
 mod must_not_compile;
 mod nanos;
+mod operations;
 mod options;
+mod retry;
 mod scheduler;
 mod shell;
+mod status;
 mod worker_pool;
 
 /// Makes a [`PoolError`], which remembers the place of the call.
@@ -95,6 +98,8 @@ pub use self::keyed_worker_pool::{
     KeyedWorkerPoolRef, WorkerKey,
 };
 pub use self::options::PoolOptions;
+pub use self::retry::PoolRetry;
+pub use self::status::{PoolPhase, PoolRetained, PoolStatus, PoolWorkerInfo};
 pub use self::worker_pool::{
     Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
 };

@@ -1,8 +1,10 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::PoolOptions;
-use crate::nanos::timeout_nanos;
+use crate::nanos::{nanos, timeout_nanos};
 use crate::scheduler::{Rules, Sharing};
+use crate::shell::{CreationPolicy, Policy};
 
 /// The rules that a user's configuration asks for, and why they can't be kept, if so.
 ///
@@ -10,12 +12,13 @@ use crate::scheduler::{Rules, Sharing};
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) rules: Rules,
+    pub(crate) policy: Policy,
     pub(crate) invalid: Option<&'static str>,
 }
 
 impl Limits {
     pub(crate) fn new(sharing: Sharing) -> Self {
-        Self { rules: Rules::unlimited(sharing), invalid: None }
+        Self { rules: Rules::unlimited(sharing), policy: Policy::default(), invalid: None }
     }
 
     /// `count` for the workers of one bucket; zero is invalid because of `zero`.
@@ -39,13 +42,41 @@ impl Limits {
         self
     }
 
-    pub(crate) fn with_options(mut self, options: &PoolOptions, creations: Option<u16>) -> Self {
+    /// `creations`: how many there may be at a time in this kind of pool unless an option says so.
+    pub(crate) fn with_options(mut self, options: PoolOptions, creations: Option<u16>) -> Self {
         let count = options.max_concurrent_creation_count(creations);
         self.rules.creation_limit = self.positive(
             count,
             "pool max_concurrent_creation_count is zero, so no worker could ever be created: \
              set it to 1 or more, or to None for no limit",
         );
+        if options.max_use_count == Some(0) {
+            self.invalid.get_or_insert(
+                "pool max_use_count is zero, so no worker could ever be used: \
+                 set it to 1 or more, or to None for no limit",
+            );
+        }
+        self.rules.waiting_limit = options.max_waiting_count.unwrap_or(usize::MAX);
+        self.rules.max_uses = options.max_use_count.unwrap_or(u64::MAX);
+        let lifetime = timeout_nanos(options.max_lifetime);
+        self.policy = Policy {
+            acquire_timeout: options.acquire_timeout,
+            creation: (options.creation_timeout.is_some() || options.creation_retry.is_some())
+                .then(|| {
+                    let (timeout, retry) = (options.creation_timeout, options.creation_retry);
+                    Arc::new(CreationPolicy { timeout, retry })
+                }),
+            recycle_after: timeout_nanos(options.recycle_after),
+            recycle_timeout: options.recycle_timeout,
+            keeps_on_panic: options.keep_on_panic,
+            keeps_records: options.worker_info
+                || lifetime.is_some()
+                || options.max_use_count.is_some(),
+            lifetime: lifetime.map(|longest| {
+                let jitter = options.max_lifetime_jitter.map_or(longest / 10, nanos);
+                (longest, jitter.min(longest))
+            }),
+        };
         self
     }
 
@@ -57,6 +88,6 @@ impl Limits {
     }
 }
 
-fn limit(count: Option<u16>) -> usize {
+pub(crate) fn limit(count: Option<u16>) -> usize {
     count.map_or(usize::MAX, usize::from)
 }

@@ -1,10 +1,15 @@
+use std::time::Duration;
+
+use crate::PoolRetry;
+
 /// How a pool behaves, the same for all three pools.
 ///
 /// The `*Config` types hold the limits of 0.4.1 and are frozen; every newer setting is found here.
-/// An option that is not called leaves the pool's default in force.
+/// An option that is not called leaves the pool's default in force, and what is off costs nothing.
 ///
 /// ```
 /// # use sfo_pool::{PoolOptions, PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig};
+/// # use std::time::Duration;
 /// # struct Connection;
 /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
 /// # struct Server;
@@ -12,19 +17,67 @@
 /// # impl WorkerFactory<Connection> for Server {
 /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
 /// # }
-/// // Up to 100 connections, but only 4 handshakes at a time.
+/// // Up to 100 connections, but only 4 handshakes at a time; nobody waits for more than a second.
 /// let pool = WorkerPool::new_with_options(
 ///     Server,
 ///     WorkerPoolConfig::default().with_max_count(Some(100)),
-///     PoolOptions::default().with_max_concurrent_creation_count(Some(4)),
+///     PoolOptions::default()
+///         .with_max_concurrent_creation_count(Some(4))
+///         .with_acquire_timeout(Some(Duration::from_secs(1))),
 /// );
 /// # drop(pool);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct PoolOptions {
     max_concurrent_creation_count: Option<Option<u16>>,
+    pub(crate) acquire_timeout: Option<Duration>,
+    pub(crate) max_waiting_count: Option<usize>,
+    pub(crate) creation_timeout: Option<Duration>,
+    pub(crate) creation_retry: Option<PoolRetry>,
+    pub(crate) max_lifetime: Option<Duration>,
+    pub(crate) max_lifetime_jitter: Option<Duration>,
+    pub(crate) max_use_count: Option<u64>,
+    pub(crate) recycle_after: Option<Duration>,
+    pub(crate) recycle_timeout: Option<Duration>,
+    pub(crate) keep_on_panic: bool,
+    pub(crate) worker_info: bool,
 }
 
+/// # Waiting
+impl PoolOptions {
+    /// How long a request may take, from its first poll: waiting, recycling and creating together.
+    ///
+    /// Default: `None`, for ever, as in 0.4.1; for only you know for how long an answer is worth
+    /// anything. A call such as [`get_worker_timeout`](crate::WorkerPool::get_worker_timeout) takes a
+    /// time of its own instead. With `Duration::ZERO` a request is served at once or not at all.
+    /// `Duration::MAX` never comes.
+    ///
+    /// A request that takes longer gets [`Timeout`](crate::PoolErrorCode::Timeout). It is over as soon
+    /// as its time has come, even if nobody polls it: no worker is handed to it any more. The timer is
+    /// tokio's, so a request that is not served at its first look needs a runtime with its time enabled.
+    #[must_use]
+    pub fn with_acquire_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.acquire_timeout = timeout;
+        self
+    }
+
+    /// How many requests may wait, in a keyed pool for each key. One more gets
+    /// [`Full`](crate::PoolErrorCode::Full) at once.
+    ///
+    /// Default: `None`, no limit, as in 0.4.1. Under overload a limit turns a growing line into quick
+    /// errors. With `Some(0)` nobody waits: a request takes an idle worker or a free slot (in a
+    /// classified pool also the slot of a worker that makes way), or gets `Full`.
+    ///
+    /// Only newcomers are turned away. A request that has its place keeps it, whatever happens to the
+    /// worker that it was given.
+    #[must_use]
+    pub fn with_max_waiting_count(mut self, count: Option<usize>) -> Self {
+        self.max_waiting_count = count;
+        self
+    }
+}
+
+/// # Creating
 impl PoolOptions {
     /// How many calls of the factory's `create` may run at a time.
     ///
@@ -47,7 +100,109 @@ impl PoolOptions {
         self
     }
 
+    /// How long one call of the factory's `create` may take. Then its future is dropped, and the call
+    /// has failed with [`Timeout`](crate::PoolErrorCode::Timeout).
+    ///
+    /// Default: `None`, for ever: your client has a timeout of its own, and knows better. It counts for
+    /// each attempt apart; [`with_acquire_timeout`](Self::with_acquire_timeout) counts for all of them.
+    #[must_use]
+    pub fn with_creation_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.creation_timeout = timeout;
+        self
+    }
+
+    /// Tries again when `create` fails with an error that is said to be transient.
+    ///
+    /// Default: `None`, the first error is the caller's. The request keeps its slot during the pauses,
+    /// so there are never more attempts at a time than slots; nothing is tried any more once the
+    /// request has timed out or was dropped.
+    #[must_use]
+    pub fn with_creation_retry(mut self, retry: Option<PoolRetry>) -> Self {
+        self.creation_retry = retry;
+        self
+    }
+
     pub(crate) fn max_concurrent_creation_count(&self, default: Option<u16>) -> Option<u16> {
         self.max_concurrent_creation_count.unwrap_or(default)
+    }
+}
+
+/// # Health and end of life
+impl PoolOptions {
+    /// How long a worker may live, from its creation. One that is older is destroyed when it is
+    /// returned, when a request meets it, and by `cleanup_idle_worker()`; it is never taken from
+    /// whoever uses it.
+    ///
+    /// Default: `None`, for ever. It bounds how long a pool holds on to a server that has been replaced,
+    /// and how much a leak in a session can grow. `Duration::ZERO` lets each worker be used once.
+    #[must_use]
+    pub fn with_max_lifetime(mut self, lifetime: Option<Duration>) -> Self {
+        self.max_lifetime = lifetime;
+        self
+    }
+
+    /// By how much less than [`with_max_lifetime`](Self::with_max_lifetime) a worker lives at the most:
+    /// each has its own time, drawn at its birth, so that those that were created together do not end
+    /// together.
+    ///
+    /// Default: a tenth of the lifetime. `Duration::ZERO` turns it off.
+    #[must_use]
+    pub fn with_max_lifetime_jitter(mut self, jitter: Duration) -> Self {
+        self.max_lifetime_jitter = Some(jitter);
+        self
+    }
+
+    /// How often a worker may be lent. When it comes back from its last use it is destroyed.
+    ///
+    /// Default: `None`, as often as it works. With `Some(0)` no worker could ever be used, so every
+    /// `get` returns [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
+    #[must_use]
+    pub fn with_max_use_count(mut self, count: Option<u64>) -> Self {
+        self.max_use_count = count;
+        self
+    }
+
+    /// Recycles a worker before its next use, by the factory's `recycle`, if it has been idle for at
+    /// least this long. `Duration::ZERO`: before each next use, also where it goes from hand to hand.
+    ///
+    /// Default: `None`, never. While the call runs the worker is borrowed, and the request keeps its
+    /// place. If it fails, takes longer than [`with_recycle_timeout`](Self::with_recycle_timeout), or is
+    /// cancelled, the worker is destroyed; a request that is still there goes on with the next.
+    ///
+    /// `try_get_worker()`, which cannot wait, hands out only workers that need no recycling: with
+    /// `Duration::ZERO` none.
+    #[must_use]
+    pub fn with_recycle_after(mut self, idle: Option<Duration>) -> Self {
+        self.recycle_after = idle;
+        self
+    }
+
+    /// How long one call of the factory's `recycle` may take. Default: `None`, for ever. It does
+    /// nothing unless [`with_recycle_after`](Self::with_recycle_after) is set.
+    #[must_use]
+    pub fn with_recycle_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.recycle_timeout = timeout;
+        self
+    }
+
+    /// Takes a worker back that is well, even if its guard is dropped while its thread unwinds from a
+    /// panic.
+    ///
+    /// Default: `false`: whatever was done with it may be half-done, so it is destroyed. `is_work` is
+    /// asked in any case.
+    #[must_use]
+    pub fn with_keep_on_panic(mut self, keep: bool) -> Self {
+        self.keep_on_panic = keep;
+        self
+    }
+
+    /// Keeps a record of each worker, for `info()` on its guard.
+    ///
+    /// Default: `false`, for it reads the clock twice for each use. It is kept as well when a lifetime
+    /// or a number of uses is set.
+    #[must_use]
+    pub fn with_worker_info(mut self, keep: bool) -> Self {
+        self.worker_info = keep;
+        self
     }
 }

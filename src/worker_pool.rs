@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::guard::impl_guard;
 use crate::limits::Limits;
+use crate::operations::impl_operations;
 use crate::scheduler::Sharing;
-use crate::shell::{Begun, Filed, Handle, Loan, Request, Trade, made};
+use crate::shell::{Begun, Filed, Handle, Loan, Request, Trade, finished, made};
 use crate::{PoolOptions, PoolResult};
 
 /// Something scarce that a pool lends out: a connection, a session, a child process.
@@ -90,6 +91,22 @@ pub trait WorkerFactory<W: Worker>: Send + Sync + 'static {
     /// An error reaches the caller that this worker was made for as it is, and nobody else: the slot goes
     /// to the next one in the line, which makes a try of its own. A panic does the same.
     async fn create(&self) -> PoolResult<W>;
+
+    /// Resets and verifies a worker before its next use: rolls back what was left open, asks the other
+    /// side for a sign of life.
+    ///
+    /// Called only with the option [`with_recycle_after`](crate::PoolOptions::with_recycle_after), of a
+    /// worker that has said that it works, in the task of the request that wants it, outside every lock.
+    /// Default: nothing.
+    ///
+    /// # Errors
+    ///
+    /// After an error, a panic, or if the call is cancelled or takes too long, the worker is destroyed, and
+    /// the request goes on with the next. The error is the source of the request's own, if that times out.
+    async fn recycle(&self, worker: &mut W) -> PoolResult<()> {
+        _ = worker;
+        Ok(())
+    }
 }
 
 /// The limits of a [`WorkerPool`]. The default has none.
@@ -184,7 +201,23 @@ pub struct WorkerGuard<W: Worker, F: WorkerFactory<W>> {
     loan: Loan<Plain<W, F>>,
 }
 
-impl_guard!([W: Worker, F: WorkerFactory<W>] WorkerGuard<W, F>, "WorkerGuard", W);
+impl_guard!(
+    [W: Worker, F: WorkerFactory<W>]
+    WorkerGuard<W, F>, "WorkerGuard", W,
+    "\
+# use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
+# struct Connection;
+# impl Worker for Connection { fn is_work(&self) -> bool { true } }
+# struct Server;
+# #[async_trait::async_trait]
+# impl WorkerFactory<Connection> for Server {
+#     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+# }
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> PoolResult<()> {
+let pool = WorkerPool::new(8, Server);",
+    "pool.get_worker()"
+);
 
 /// A pool in which any worker serves any caller.
 ///
@@ -326,7 +359,7 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
             )
             .with_idle_limit(config.max_idle_count)
             .with_idle_timeout(config.idle_timeout)
-            .with_options(&options, None);
+            .with_options(options, None);
         let trade = Plain { factory, worker: PhantomData };
         Arc::new(Self { handle: Handle::new(trade, limits, Some(())) })
     }
@@ -379,13 +412,86 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # }
     /// ```
     pub async fn get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<WorkerGuard<W, F>> {
-        let mut begun = self.handle.whole().begin(Request::Sole);
-        match begun {
-            Begun::Served(loan) => Ok(WorkerGuard { loan }),
-            Begun::Pursues(ref mut pursuit) => {
-                pursuit.finish().await.map(|loan| WorkerGuard { loan })
-            }
-        }
+        let mut pursuit = match self.handle.whole().begin(Request::Sole) {
+            Begun::Served(loan) => return Ok(WorkerGuard { loan }),
+            Begun::Pursues(pursuit) => pursuit,
+        };
+        pursuit.finish(None).await.map(|loan| WorkerGuard { loan })
+    }
+
+    /// The same within `timeout`, from the first poll on, whatever
+    /// [`with_acquire_timeout`](crate::PoolOptions::with_acquire_timeout) says.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_worker`](Self::get_worker).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`get_worker`](Self::get_worker).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = WorkerPool::new(8, Server);
+    /// use std::time::Duration;
+    ///
+    /// let worker = pool.get_worker_timeout(Duration::from_secs(1)).await?;
+    /// # drop(worker);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn get_worker_timeout(
+        self: &WorkerPoolRef<W, F>,
+        timeout: Duration,
+    ) -> PoolResult<WorkerGuard<W, F>> {
+        let (shell, request) = (self.handle.whole(), Request::Sole);
+        shell.get_within(request, timeout).await.map(|loan| WorkerGuard { loan })
+    }
+
+    /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
+    /// never passes anybody who waits, and needs no runtime.
+    ///
+    /// # Errors
+    ///
+    /// - [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): a setting makes no sense.
+    /// - [`Closed`](crate::PoolErrorCode::Closed), [`Clearing`](crate::PoolErrorCode::Clearing): the pool is
+    ///   closed, or is being cleared.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = WorkerPool::new(8, Server);
+    /// assert!(pool.try_get_worker()?.is_none());
+    /// drop(pool.get_worker().await?);
+    /// assert!(pool.try_get_worker()?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn try_get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<Option<WorkerGuard<W, F>>> {
+        let (shell, request) = (self.handle.whole(), Request::Sole);
+        let loan = shell.try_get(request)?;
+        Ok(loan.map(|loan| WorkerGuard { loan }))
     }
 
     /// Destroys the idle workers that have expired, and returns how many there were.
@@ -476,6 +582,24 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     }
 }
 
+impl_operations!(
+    [W: Worker, F: WorkerFactory<W>]
+    WorkerPool<W, F>, W,
+    "\
+# use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
+# struct Connection;
+# impl Worker for Connection { fn is_work(&self) -> bool { true } }
+# struct Server;
+# #[async_trait::async_trait]
+# impl WorkerFactory<Connection> for Server {
+#     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+# }
+# #[tokio::main(flavor = \"current_thread\")]
+# async fn main() -> PoolResult<()> {
+let pool = WorkerPool::new(8, Server);",
+    "pool.get_worker()"
+);
+
 impl<W: Worker, F: WorkerFactory<W>> fmt::Debug for WorkerPool<W, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WorkerPool").field("state", &self.handle).finish_non_exhaustive()
@@ -495,6 +619,10 @@ impl<W: Worker, F: WorkerFactory<W>> Trade for Plain<W, F> {
     async fn create(&self, _: Option<()>) -> PoolResult<Filed<(), W>> {
         let worker = made(self.factory.create()).await?;
         Ok(Filed { worker: worker.into_inner(), key: () })
+    }
+
+    async fn recycle(&self, unit: &mut Filed<(), W>) -> PoolResult<()> {
+        finished(self.factory.recycle(&mut unit.worker)).await
     }
 
     fn is_well(unit: &Filed<(), W>) -> bool {

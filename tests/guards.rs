@@ -256,13 +256,13 @@ laws! {
         };
         let mut held = pool.take(2);
         let waiters = wait(1, || pool.get());
-        shows("total: 2, idle: 0, waiting: 1, clearing: false");
+        shows("total: 2, idle: 0, borrowed: 2, creating: 0, waiting: 1, phase: Open");
         drop(waiters);
         held.pop();
-        shows("total: 2, idle: 1, waiting: 0, clearing: false");
+        shows("total: 2, idle: 1, borrowed: 1, creating: 0, waiting: 0, phase: Open");
         let mut clear = pool.clear();
         clear.expect_pending();
-        shows("total: 1, idle: 0, waiting: 0, clearing: true");
+        shows("total: 1, idle: 0, borrowed: 1, creating: 0, waiting: 0, phase: Clearing");
     }
 }
 

@@ -157,8 +157,10 @@ impl Worker for Large {
     }
 }
 
+struct LargeFactory;
+
 #[async_trait::async_trait]
-impl WorkerFactory<Large> for LeanFactory {
+impl WorkerFactory<Large> for LargeFactory {
     async fn create(&self) -> PoolResult<Large> {
         Ok(Large([0; 4096]))
     }
@@ -177,7 +179,7 @@ fn an_empty_pool_keeps_at_most_1024_bytes() {
     watched(|| async {
         let mut pools = Vec::with_capacity(MANY as usize);
         let each = kept_by_each(MANY, || {
-            pools.extend((0..MANY).map(|_| WorkerPool::<Lean, _>::new(16, LeanFactory)));
+            pools.extend((0..MANY).map(|_| WorkerPool::new(16, LeanFactory)));
         });
         assert!(each <= 1024, "{each}");
     });
@@ -186,7 +188,7 @@ fn an_empty_pool_keeps_at_most_1024_bytes() {
 #[test]
 fn an_idle_worker_of_a_word_keeps_at_most_40_bytes() {
     watched(|| async {
-        let pool = WorkerPool::<Lean, _>::new(MANY as u16, LeanFactory);
+        let pool = WorkerPool::new(MANY as u16, LeanFactory);
         let each = kept_by_each(MANY, || {
             drop((0..MANY).map(|_| poll(pool.get_worker())).collect::<Vec<_>>());
         });
@@ -196,11 +198,8 @@ fn an_idle_worker_of_a_word_keeps_at_most_40_bytes() {
 
 #[test]
 fn a_waiter_keeps_at_most_200_bytes_beside_its_future_whatever_the_worker_takes() {
-    fn kept<W: Worker>() -> i64
-    where
-        LeanFactory: WorkerFactory<W>,
-    {
-        let pool = WorkerPool::<W, _>::new(1, LeanFactory);
+    fn kept<W: Worker>(factory: impl WorkerFactory<W>) -> i64 {
+        let pool = WorkerPool::new(1, factory);
         let held = poll(pool.get_worker());
         let mut waiting: Vec<_> = (0..MANY).map(|_| Box::pin(pool.get_worker())).collect();
         let each = kept_by_each(MANY, || {
@@ -211,7 +210,7 @@ fn a_waiter_keeps_at_most_200_bytes_beside_its_future_whatever_the_worker_takes(
     }
 
     watched(|| async {
-        let (lean, large) = (kept::<Lean>(), kept::<Large>());
+        let (lean, large) = (kept(LeanFactory), kept(LargeFactory));
         assert!(lean <= 200, "{lean}");
         assert_eq!(lean, large);
     });

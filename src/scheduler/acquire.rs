@@ -41,6 +41,8 @@ pub(crate) struct Entry<'a, K, B> {
     pub(crate) wish: Wish<'a, K>,
     /// Its place, if it has one already.
     pub(crate) ticket: Option<Ticket>,
+    /// When it will have waited long enough.
+    pub(crate) deadline: Option<u64>,
     /// The slots, empty by now, of workers that were given to this request in vain.
     pub(crate) held: &'a mut Vec<Slot>,
     /// Rings when there is something to collect.
@@ -56,6 +58,10 @@ pub(crate) struct Lent<V> {
     pub(crate) slot: Slot,
     /// The place of the request, should the worker turn out to be dead.
     pub(crate) ticket: Ticket,
+    /// For how long it was idle, in nanoseconds; 0 where no clock is read.
+    pub(crate) rested: u64,
+    /// It has been used as often, or has lived as long, as it may.
+    pub(crate) is_spent: bool,
 }
 
 #[derive(Debug)]
@@ -72,6 +78,8 @@ pub(crate) enum Grant<V> {
     Worker(V, Slot),
     /// The right to create.
     Create(Slot),
+    /// A worker that was handed over, and given up with all of before since.
+    Outdated(V, Slot),
     Refused(Refusal),
 }
 
@@ -108,12 +116,34 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Option<Lent<V>> {
-        if held.generation != self.generation {
+        if self.is_cleared(held) {
             return None;
         }
         let now = self.advance(now);
         let found = self.find_idle(wish, now, serves)?;
         Some(self.lend_found(found, ticket, now, effects))
+    }
+
+    /// Lends whatever idle worker fits, if it has been idle for less than `fresh` nanoseconds.
+    ///
+    /// Runs user code before the first change, as [`enter`](Self::enter) does.
+    pub(crate) fn try_lend(
+        &mut self,
+        wish: Wish<'_, K>,
+        (now, fresh): (u64, u64),
+        serves: impl Fn(&V, &K) -> bool,
+        effects: &mut Effects<K, V, B>,
+    ) -> Result<Option<Lent<V>>, Refusal> {
+        self.check_open()?;
+        let now = self.advance(now);
+        let found = self.find_idle(wish, now, serves);
+        let is_fresh = |&(bucket, index): &(BucketId, usize)| {
+            now - self.buckets[bucket].idle[index].since < fresh
+        };
+        Ok(found.filter(is_fresh).map(|found| {
+            let ticket = self.next_ticket();
+            self.lend_found(found, ticket, now, effects)
+        }))
     }
 
     /// Takes an idle worker that fits, or joins the line and is served from there.
@@ -122,13 +152,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// happened.
     pub(crate) fn enter(
         &mut self,
-        entry: Entry<'_, K, B>,
+        mut entry: Entry<'_, K, B>,
         now: u64,
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
-        if entry.held.iter().any(|slot| slot.generation != self.generation) {
-            return Err(Refusal::Cleared);
+        if entry.held.iter().any(|slot| self.is_cleared(slot)) {
+            return Err(self.ended());
         }
         self.check_open()?;
         let now = self.advance(now);
@@ -145,11 +175,14 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 (Entered::Lent(lent), Some(found.0))
             }
             None => {
-                let waiter = self.join(home, entry, ticket);
+                let waiter = self.join(home, &mut entry, ticket);
                 let scope = self.waiters[waiter].lane.bucket();
                 // Whoever needs the slot of an idle worker gets one that has to go anyway.
                 self.settle(scope, effects);
                 self.doom_expired(scope, now, effects);
+                if entry.ticket.is_none() {
+                    self.turn_away(waiter, entry.bell, effects)?;
+                }
                 (Entered::Waits(waiter), scope)
             }
         };
@@ -162,6 +195,14 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
 
     /// Takes what a waiter was given; `None` if that is nothing yet.
     pub(crate) fn collect(&mut self, id: WaiterId) -> Option<Grant<V>> {
+        let grant = self.take_grant(id);
+        if let Some(Grant::Worker(_, Slot { record: Some(record), .. })) = grant {
+            self.records.lend(record, self.latest);
+        }
+        grant
+    }
+
+    fn take_grant(&mut self, id: WaiterId) -> Option<Grant<V>> {
         if matches!(self.waiters.get(id)?.state, WaiterState::Queued) {
             return None;
         }
@@ -169,10 +210,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             WaiterState::Queued => None,
             WaiterState::Handed(place) => {
                 let (value, slot) = self.parked.remove(place)?;
-                Some(Grant::Worker(value, slot))
+                let is_current = slot.generation() == self.generation;
+                let grant = if is_current { Grant::Worker } else { Grant::Outdated };
+                Some(grant(value, slot))
             }
             WaiterState::Granted(slot) => Some(Grant::Create(slot)),
-            WaiterState::Cleared => Some(Grant::Refused(Refusal::Cleared)),
+            WaiterState::Refused(refusal) => Some(Grant::Refused(refusal)),
         }
     }
 
@@ -196,8 +239,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             }
             return (None, bell);
         }
-        match self.collect(id) {
-            Some(Grant::Worker(value, slot)) => (Some((value, slot)), None),
+        match self.take_grant(id) {
+            Some(Grant::Worker(value, slot) | Grant::Outdated(value, slot)) => {
+                (Some((value, slot)), None)
+            }
             Some(Grant::Create(slot)) => {
                 self.free(slot, None, effects);
                 (None, None)
@@ -235,9 +280,18 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) -> Lent<V> {
+        let rested = now - self.buckets[bucket].idle[index].since;
         let (value, slot) = self.take_idle(bucket, index);
+        let is_spent = match slot.record {
+            None => false,
+            Some(record) => {
+                let is_over = self.records.is_over(record, now);
+                self.records.lend(record, now);
+                is_over
+            }
+        };
         self.doom_expired(Some(bucket), now, effects);
-        Lent { value, slot, ticket }
+        Lent { value, slot, ticket, rested, is_spent }
     }
 
     fn find_idle(
@@ -285,7 +339,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         None
     }
 
-    fn join(&mut self, home: Option<BucketId>, entry: Entry<'_, K, B>, ticket: Ticket) -> WaiterId {
+    fn join(
+        &mut self,
+        home: Option<BucketId>,
+        entry: &mut Entry<'_, K, B>,
+        ticket: Ticket,
+    ) -> WaiterId {
         let home = home.or_else(|| match entry.wish {
             Wish::Sole | Wish::Any => None,
             Wish::Of { hash, .. } | Wish::AnyOnceRoom { hash, .. } => {
@@ -299,6 +358,33 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             (Some(bucket), _) => Lane::Of(bucket),
         };
         let bell = entry.bell.take().expect("a request brings a bell");
-        self.line_up(Waiter::new(ticket, lane, bell))
+        self.line_up(Waiter::new(ticket, lane, bell, entry.deadline))
+    }
+
+    /// Takes a newcomer out of the line again that would have to wait beside as many as may.
+    fn turn_away(
+        &mut self,
+        id: WaiterId,
+        bell: &mut Option<B>,
+        effects: &mut Effects<K, V, B>,
+    ) -> Result<(), Refusal> {
+        let waiter = &self.waiters[id];
+        if waiter.promised || !matches!(waiter.state, WaiterState::Queued) {
+            return Ok(());
+        }
+        let line = match (&self.commons, waiter.lane.bucket()) {
+            (None, Some(bucket)) => self.buckets[bucket].line.len(),
+            _ => self.waiters.queued(),
+        };
+        let waiting = line - 1;
+        if waiting < self.rules.waiting_limit {
+            return Ok(());
+        }
+        let bucket = self.leave(id).bucket();
+        *bell = self.waiters.remove(id).and_then(|waiter| waiter.bell);
+        if let Some(bucket) = bucket {
+            self.sweep(bucket, effects);
+        }
+        Err(Refusal::Full { waiting })
     }
 }

@@ -33,11 +33,18 @@ pub(super) struct Arena<T> {
     len: usize,
 }
 
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Arena<T> {
     pub(super) fn new() -> Self {
         Self { places: Vec::new(), free: BinaryHeap::new(), len: 0 }
     }
 
+    #[cfg(any(test, fuzzing))]
     pub(super) fn len(&self) -> usize {
         self.len
     }

@@ -20,6 +20,11 @@ pub(super) struct Bucket<K, V> {
     pub(super) slots: usize,
     /// Those of `slots` that are creations.
     pub(super) creating: usize,
+    /// Those of `slots` whose workers the scheduler itself has given up.
+    pub(super) leaving: usize,
+    /// How many of those that are out have to go as they come back, where buckets have nothing to do
+    /// with each other.
+    pub(super) retiring: usize,
     /// Slots being cleared for requests in `line`.
     pub(super) promised: usize,
     /// Front: least recently used. Back: most recently.
@@ -38,6 +43,7 @@ pub(super) struct Idle<V> {
     pub(super) since: u64,
     /// Where it stands in the order across buckets, if there is one.
     pub(super) place: Option<super::Index>,
+    pub(super) record: Option<super::Index>,
 }
 
 impl<K, V> Bucket<K, V> {
@@ -48,6 +54,8 @@ impl<K, V> Bucket<K, V> {
             id,
             slots: 0,
             creating: 0,
+            leaving: 0,
+            retiring: 0,
             promised: 0,
             idle: VecDeque::new(),
             line: Line::default(),
@@ -70,6 +78,10 @@ impl<K, V> Bucket<K, V> {
             self.idle.reserve_exact(1);
         }
         self.idle.push_back(idle);
+    }
+
+    pub(super) fn insert_idle(&mut self, index: usize, idle: Idle<V>) {
+        self.idle.insert(index, idle);
     }
 
     #[inline]

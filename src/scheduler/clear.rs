@@ -1,7 +1,7 @@
 //! Clearing: what is idle or queued goes at once, what is out as it comes back.
 
 use super::waiter::WaiterState;
-use super::{Effects, Scheduler};
+use super::{Effects, Refusal, Scheduler, Slot};
 
 const PARKED: &str = "what was handed to a waiter is parked";
 
@@ -9,26 +9,42 @@ const PARKED: &str = "what was handed to a waiter is parked";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClearId(pub(crate) u64);
 
-impl<K: Eq, V, B> Scheduler<K, V, B> {
+impl<K, V, B> Scheduler<K, V, B> {
     /// Begins to clear. `bell` rings when no slot is left, which may be at once.
     pub(crate) fn begin_clear(&mut self, id: ClearId, bell: B, effects: &mut Effects<K, V, B>) {
         self.retire_all(effects);
         self.clears.insert(id, Some(bell));
+        self.shut = self.shut.or(Some(Refusal::Clearing));
         self.tell_clears(effects);
     }
 
     /// Nobody waits for this clear any more, be it because its bell has rung. Without another one the
-    /// pool is open again; what is still out stays of before, and is destroyed as it comes back.
+    /// pool is open again, unless it is closed; what is still out stays of before, and is destroyed as
+    /// it comes back.
     pub(crate) fn end_clear(&mut self, id: ClearId) -> Option<B> {
-        self.clears.remove(&id).flatten()
+        let bell = self.clears.remove(&id);
+        if self.clears.is_empty() && self.shut == Some(Refusal::Clearing) {
+            self.shut = None;
+        }
+        bell.flatten()
+    }
+
+    /// From now on nothing is given out, for good. To be followed by a clear under the same lock.
+    pub(crate) fn close(&mut self) {
+        self.shut = Some(Refusal::Closed);
     }
 
     /// Gives up every worker and every request. What is out is of an earlier generation now.
     pub(crate) fn retire_all(&mut self, effects: &mut Effects<K, V, B>) {
         self.generation += 1;
-        let buckets = self.buckets.ids();
+        self.cleared = self.generation;
         self.end_requests(effects);
-        for bucket in buckets {
+        self.doom_all(effects);
+    }
+
+    /// Gives up every idle worker, and the buckets that nothing else needs.
+    pub(super) fn doom_all(&mut self, effects: &mut Effects<K, V, B>) {
+        for bucket in self.buckets.ids() {
             while !self.buckets[bucket].idle.is_empty() {
                 self.doom(bucket, None, effects);
             }
@@ -36,7 +52,28 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
     }
 
+    /// Whether the worker in this slot may be handed out.
+    pub(crate) fn is_current(&self, slot: &Slot) -> bool {
+        slot.generation() == self.generation
+    }
+
+    /// Whether the slot is of before a clear, which has ended its request.
+    pub(super) fn is_cleared(&self, slot: &Slot) -> bool {
+        slot.generation() < self.cleared
+    }
+
+    /// What a request is told that a clear has ended.
+    pub(super) fn ended(&self) -> Refusal {
+        match self.shut {
+            Some(Refusal::Closed) => Refusal::Closed,
+            _ => Refusal::Cleared,
+        }
+    }
+
     fn end_requests(&mut self, effects: &mut Effects<K, V, B>) {
+        let end = self.ended();
+        self.deadlines.clear();
+        self.waiters.forget_lines();
         if let Some(commons) = &mut self.commons {
             commons.forget_waiters();
         }
@@ -49,7 +86,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         for waiter in self.waiters.iter_mut() {
             waiter.promised = false;
             effects.ring(waiter.bell.take());
-            given.push(std::mem::replace(&mut waiter.state, WaiterState::Cleared));
+            given.push(std::mem::replace(&mut waiter.state, WaiterState::Refused(end)));
         }
         for state in given {
             match state {
@@ -61,7 +98,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 WaiterState::Granted(slot) => {
                     self.close_slot(slot);
                 }
-                WaiterState::Queued | WaiterState::Cleared => {}
+                WaiterState::Queued | WaiterState::Refused(_) => {}
             }
         }
     }

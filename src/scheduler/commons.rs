@@ -14,12 +14,10 @@ use super::{Lane, WaiterId};
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Commons {
     pub(super) target: usize,
-    /// Creations under way, for a known bucket or not.
-    pub(super) creating: usize,
+    /// How many of those that are out have to go as they come back.
+    pub(super) retiring: usize,
     /// Slots being cleared for a request.
     pub(super) promised: usize,
-    /// Slots of workers that the scheduler itself has given up and that are being destroyed.
-    pub(super) leaving: usize,
     /// Queued requests for any worker.
     pub(super) anyone: Line,
     /// All lanes in which somebody waits.
@@ -36,9 +34,8 @@ impl Commons {
     pub(super) fn new(target: usize) -> Self {
         Self {
             target,
-            creating: 0,
+            retiring: 0,
             promised: 0,
-            leaving: 0,
             anyone: Line::default(),
             heads: BTreeMap::new(),
             claims: BTreeSet::new(),

@@ -2,7 +2,7 @@
 
 use super::bucket::Idle;
 use super::recency::Recency;
-use super::{BucketId, Effects, Scheduler, Slot, Stage, WaiterId};
+use super::{BucketId, Effects, Index, Scheduler, Slot, Stage, Stamp, WaiterId};
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
@@ -10,16 +10,29 @@ impl<K, V, B> Scheduler<K, V, B> {
     pub(super) fn keep(
         &mut self,
         value: V,
-        bucket: BucketId,
+        (bucket, record): (BucketId, Option<Index>),
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) {
         let now = self.advance(now);
         self.idle += 1;
         let place = self.recency.as_mut().map(|recency| recency.push(bucket));
-        let home = &mut self.buckets[bucket];
-        home.push_idle(Idle { value, since: now, place });
-        if home.idle.len() > self.rules.bucket_idle_limit {
+        self.buckets[bucket].push_idle(Idle { value, since: now, place, record });
+        self.kept(bucket, record, effects);
+    }
+
+    /// Falls back to the limits after a worker has become idle.
+    #[inline]
+    pub(super) fn kept(
+        &mut self,
+        bucket: BucketId,
+        record: Option<Index>,
+        effects: &mut Effects<K, V, B>,
+    ) {
+        if let Some(record) = record {
+            self.records.rest(record, bucket);
+        }
+        if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
             self.doom(bucket, None, effects);
         }
         if self.commons.is_some() {
@@ -34,8 +47,11 @@ impl<K, V, B> Scheduler<K, V, B> {
         if let (Some(recency), Some(place)) = (&mut self.recency, idle.place) {
             recency.remove(place);
         }
-        let generation = self.generation;
-        (idle.value, Slot { bucket: Some(bucket), stage: Stage::Live, generation })
+        if let Some(record) = idle.record {
+            self.records.stir(record, bucket);
+        }
+        let stamp = Stamp::new(self.generation, Stage::Live);
+        (idle.value, Slot { bucket: Some(bucket), record: idle.record, stamp })
     }
 
     /// Gives up the least recently used idle worker of a bucket.
@@ -45,16 +61,28 @@ impl<K, V, B> Scheduler<K, V, B> {
         heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
-        let (value, mut slot) = self.take_idle(bucket, 0);
+        self.doom_at(bucket, 0, heir, effects);
+    }
+
+    fn doom_at(
+        &mut self,
+        bucket: BucketId,
+        index: usize,
+        heir: Option<WaiterId>,
+        effects: &mut Effects<K, V, B>,
+    ) {
+        let (value, mut slot) = self.take_idle(bucket, index);
         self.mark_leaving(&mut slot);
         effects.doom(value, slot, heir);
     }
 
     pub(super) fn mark_leaving(&mut self, slot: &mut Slot) {
-        slot.stage = Stage::Leaving;
-        if let Some(commons) = &mut self.commons {
-            commons.leaving += 1;
+        slot.set_stage(Stage::Leaving);
+        self.leaving += 1;
+        if let Some(id) = slot.bucket {
+            self.buckets[id].leaving += 1;
         }
+        self.fall_back(slot.bucket);
     }
 
     /// Gives up the least recently used idle worker of all.
@@ -72,7 +100,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Falls back to the target.
     pub(super) fn doom_surplus(&mut self, effects: &mut Effects<K, V, B>) {
-        while self.commons.as_ref().is_some_and(|all| self.slots - all.leaving > all.target) {
+        while self.commons.as_ref().is_some_and(|all| self.slots - self.leaving > all.target) {
             if !self.doom_oldest(None, effects) {
                 break;
             }
@@ -93,6 +121,21 @@ impl<K, V, B> Scheduler<K, V, B> {
         let mut count = 0;
         while let Some(bucket) = self.expired_in(scope, now) {
             self.doom(bucket, None, effects);
+            count += 1;
+        }
+        count
+    }
+
+    /// Gives up the idle workers that are too old.
+    pub(super) fn doom_old(&mut self, now: u64, effects: &mut Effects<K, V, B>) -> usize {
+        let mut count = 0;
+        while let Some((end, record, bucket)) = self.records.first_end() {
+            if end > now {
+                break;
+            }
+            let mut idle = self.buckets[bucket].idle.iter();
+            let index = idle.position(|idle| idle.record == Some(record));
+            self.doom_at(bucket, index.expect("the ends are those of idle workers"), None, effects);
             count += 1;
         }
         count

@@ -6,13 +6,19 @@ use super::{Lane, Scheduler, Waiter, WaiterId};
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a request into its line.
     pub(super) fn line_up(&mut self, waiter: Waiter<B>) -> WaiterId {
-        self.change_line(waiter.lane, |line, waiters| waiters.line_up(line, waiter))
+        let (lane, deadline) = (waiter.lane, waiter.deadline);
+        let id = self.change_line(lane, |line, waiters| waiters.line_up(line, waiter));
+        self.deadlines.extend(deadline.map(|deadline| (deadline, id)));
+        id
     }
 
     /// Takes a queued request out of its line, and back any promise made to it.
     pub(super) fn leave(&mut self, id: WaiterId) -> Lane {
         self.take_promise_back(id);
-        let lane = self.waiters[id].lane;
+        let Waiter { lane, deadline, .. } = self.waiters[id];
+        if let Some(deadline) = deadline {
+            self.deadlines.remove(&(deadline, id));
+        }
         self.change_line(lane, |line, waiters| waiters.step_out(line, id));
         lane
     }

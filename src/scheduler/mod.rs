@@ -25,34 +25,45 @@ mod arena;
 mod bucket;
 mod clear;
 mod commons;
+mod counts;
+mod deadline;
 mod effects;
 mod idle;
+mod invalidate;
 mod lane;
 mod line;
 mod recency;
+mod record;
 mod release;
+mod resize;
+mod retain;
 mod rules;
 mod settle;
+mod stamp;
 mod waiter;
 
 #[cfg(any(test, fuzzing))]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::iter::Sum;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::arena::{Arena, Index};
 use self::bucket::{Bucket, Buckets};
 use self::commons::Commons;
 use self::line::Waiters;
 use self::recency::Recency;
+use self::record::Records;
+use self::stamp::{Stage, Stamp};
 use self::waiter::Waiter;
 
 pub(crate) use self::acquire::{Entered, Entry, Grant, Lent, Wish};
 pub(crate) use self::bucket::BucketId;
 pub(crate) use self::clear::ClearId;
+pub(crate) use self::counts::{Counts, Phase};
 pub(crate) use self::effects::{Doomed, Effect, Effects};
+pub(crate) use self::record::{Life, Record};
 pub(crate) use self::release::{Birth, ReturnPlan};
+pub(crate) use self::retain::Taken;
 pub(crate) use self::rules::{Rules, Sharing};
 #[cfg(fuzzing)]
 pub(crate) use self::tests::bytes::live;
@@ -67,18 +78,31 @@ pub(crate) use self::waiter::{Lane, Ticket, WaiterId};
 pub(crate) struct Slot {
     /// The bucket to which the worker belongs or, while it is created, is expected to; `None`: any.
     bucket: Option<BucketId>,
-    stage: Stage,
-    /// How many clears had begun when the slot was given out.
-    generation: u64,
+    /// What is kept of the worker, if anything is.
+    record: Option<Index>,
+    stamp: Stamp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)] // As wide as what stands beside it, so that a slot is moved in two words.
-enum Stage {
-    Creating,
-    Live,
-    /// Given up by the scheduler itself, to be destroyed.
-    Leaving,
+impl Slot {
+    #[inline]
+    fn stage(&self) -> Stage {
+        self.stamp.stage()
+    }
+
+    /// The scheduler's when the slot was given out.
+    #[inline]
+    fn generation(&self) -> u64 {
+        self.stamp.generation()
+    }
+
+    #[inline]
+    fn set_stage(&mut self, stage: Stage) {
+        self.stamp = Stamp::new(self.generation(), stage);
+    }
+
+    fn set_generation(&mut self, generation: u64) {
+        self.stamp = Stamp::new(generation, self.stage());
+    }
 }
 
 /// What a request is refused with.
@@ -88,39 +112,33 @@ pub(crate) enum Refusal {
     Clearing,
     /// It was under way when a clear began.
     Cleared,
-}
-
-/// Counts at one moment, for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) total: usize,
-    pub(crate) idle: usize,
-    pub(crate) waiting: usize,
-    pub(crate) clearing: bool,
-}
-
-impl Sum for Counts {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        let none = Self { total: 0, idle: 0, waiting: 0, clearing: false };
-        all.fold(none, |sum, part| Self {
-            total: sum.total + part.total,
-            idle: sum.idle + part.idle,
-            waiting: sum.waiting + part.waiting,
-            clearing: sum.clearing || part.clearing,
-        })
-    }
+    /// The pool is closed for good.
+    Closed,
+    /// As many wait as may.
+    Full { waiting: usize },
+    /// It has waited long enough.
+    TimedOut,
 }
 
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Scheduler<K, V, B> {
     rules: Rules,
-    /// How many clears have begun. A slot of an earlier generation is never handed out again.
+    /// How often all workers of before were given up. A slot of an earlier generation is never handed
+    /// out again.
     generation: u64,
+    /// The generation that the last clear began. Requests of an earlier one have ended.
+    cleared: u64,
     /// Clears under way, with the bells that have not rung; while there is one, nothing is given out.
     clears: BTreeMap<ClearId, Option<B>>,
+    /// Why nothing is given out, if so.
+    shut: Option<Refusal>,
     /// Slots of all buckets, and of creations for none in particular.
     slots: usize,
+    /// Those of `slots` that are creations, for a known bucket or not.
+    creating: usize,
+    /// Those of `slots` whose workers the scheduler itself has given up and that are being destroyed.
+    leaving: usize,
     /// Idle workers of all buckets.
     idle: usize,
     last_ticket: u64,
@@ -128,6 +146,9 @@ pub(crate) struct Scheduler<K, V, B> {
     latest: u64,
     buckets: Buckets<K, V>,
     waiters: Waiters<B>,
+    /// Of those that stand in a line, the earliest first.
+    deadlines: BTreeSet<(u64, WaiterId)>,
+    records: Records,
     /// Workers handed to a waiter that has not collected them.
     parked: Arena<(V, Slot)>,
     /// Idle workers of all buckets by their return, where an order across buckets matters.
@@ -146,13 +167,19 @@ impl<K, V, B> Scheduler<K, V, B> {
         Self {
             rules,
             generation: 0,
+            cleared: 0,
             clears: BTreeMap::new(),
+            shut: None,
             slots: 0,
+            creating: 0,
+            leaving: 0,
             idle: 0,
             last_ticket: 0,
             latest: 0,
             buckets: Buckets::new(sole),
             waiters: Waiters::new(),
+            deadlines: BTreeSet::new(),
+            records: Records::default(),
             parked: Arena::new(),
             recency: rules.orders_across().then(Recency::new),
             commons,
@@ -160,21 +187,10 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     #[inline]
-    pub(crate) fn is_clearing(&self) -> bool {
-        !self.clears.is_empty()
-    }
-
-    #[inline]
     fn check_open(&self) -> Result<(), Refusal> {
-        if self.is_clearing() { Err(Refusal::Clearing) } else { Ok(()) }
-    }
-
-    pub(crate) fn counts(&self) -> Counts {
-        Counts {
-            total: self.slots,
-            idle: self.idle,
-            waiting: self.waiters.len(),
-            clearing: self.is_clearing(),
+        match self.shut {
+            None => Ok(()),
+            Some(refusal) => Err(refusal),
         }
     }
 
@@ -204,32 +220,34 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// Counts a new creation.
     fn open_slot(&mut self, bucket: Option<BucketId>) -> Slot {
         self.slots += 1;
-        if let Some(commons) = &mut self.commons {
-            commons.creating += 1;
-        }
+        self.creating += 1;
         if let Some(id) = bucket {
             self.change(id, |bucket, _| {
                 bucket.slots += 1;
                 bucket.creating += 1;
             });
         }
-        Slot { bucket, stage: Stage::Creating, generation: self.generation }
+        Slot { bucket, record: None, stamp: Stamp::new(self.generation, Stage::Creating) }
     }
 
     /// Uncounts a slot, whose bucket may now be swept.
     fn close_slot(&mut self, slot: Slot) -> Option<BucketId> {
-        let was_creation = slot.stage == Stage::Creating;
+        let was_creation = usize::from(slot.stage() == Stage::Creating);
+        let was_leaving = usize::from(slot.stage() == Stage::Leaving);
         self.slots -= 1;
-        if let Some(commons) = &mut self.commons {
-            commons.creating -= usize::from(was_creation);
-            commons.leaving -= usize::from(slot.stage == Stage::Leaving);
-        }
+        self.creating -= was_creation;
+        self.leaving -= was_leaving;
         if let Some(id) = slot.bucket {
             self.change(id, |bucket, _| {
                 bucket.slots -= 1;
-                bucket.creating -= usize::from(was_creation);
+                bucket.creating -= was_creation;
+                bucket.leaving -= was_leaving;
             });
         }
+        if let Some(record) = slot.record {
+            self.records.remove(record);
+        }
+        self.fall_back(slot.bucket);
         slot.bucket
     }
 

@@ -38,6 +38,23 @@ impl Recency {
         index
     }
 
+    /// Adds one again that was removed, where it stood.
+    pub(super) fn restore(&mut self, bucket: BucketId, order: u64) -> Index {
+        let is_younger = |index: &Index| self.nodes[*index].order > order;
+        let mut indexes = std::iter::successors(self.oldest, |&index| self.nodes[index].newer);
+        let newer = indexes.find(is_younger);
+        let older = newer.map_or(self.newest, |newer| self.nodes[newer].older);
+        let index = self.nodes.insert(Node { bucket, order, older: None, newer: None });
+        self.link(older, Some(index));
+        self.link(Some(index), newer);
+        index
+    }
+
+    /// The how-manieth return it was.
+    pub(super) fn order(&self, index: Index) -> u64 {
+        self.nodes[index].order
+    }
+
     #[inline]
     pub(super) fn remove(&mut self, index: Index) {
         if let Some(Node { older, newer, .. }) = self.nodes.remove(index) {

@@ -1,6 +1,7 @@
 //! Events of a slot: a creation ends, a worker comes back, a worker is gone.
 
-use super::{BucketId, Effects, Lane, Scheduler, Slot, Stage, WaiterId};
+use super::record::Life;
+use super::{BucketId, Effects, Lane, Refusal, Scheduler, Slot, Stage, WaiterId};
 
 /// What becomes of a worker that comes back.
 #[derive(Debug)]
@@ -9,7 +10,7 @@ pub(crate) enum ReturnPlan {
     Hand { to: WaiterId, past: Option<WaiterId> },
     /// To the idle ones of this bucket.
     Keep(BucketId),
-    /// Destroyed: it is of before a clear, or nothing idle may be kept.
+    /// Destroyed: it is of before, there are too many, or nothing idle may be kept.
     Destroy,
     /// Destroyed, so that this waiter can create in its slot.
     MakeWay(WaiterId),
@@ -23,7 +24,10 @@ pub(crate) enum Birth {
     /// Its bucket is full. It has to be destroyed; the request may try again when there is room.
     Full,
     /// A clear has begun since. It has to be destroyed.
-    Cleared,
+    Refused(Refusal),
+    /// All workers of before were given up since. It has to be destroyed; the request may create
+    /// another one in the same slot.
+    Outdated,
 }
 
 impl<K: Eq, V, B> Scheduler<K, V, B> {
@@ -36,10 +40,16 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         slot: &mut Slot,
         bucket: Option<(u64, &K)>,
         spare_key: &mut Option<K>,
+        (life, now): (Option<Life>, u64),
         effects: &mut Effects<K, V, B>,
     ) -> Birth {
-        if slot.generation != self.generation {
-            return Birth::Cleared;
+        let now = self.advance(now);
+        if self.is_cleared(slot) {
+            return Birth::Refused(self.ended());
+        }
+        if slot.generation() != self.generation {
+            slot.set_generation(self.generation);
+            return Birth::Outdated;
         }
         let expected = slot.bucket;
         if let Some((hash, key)) = bucket {
@@ -62,10 +72,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if let Some(id) = slot.bucket {
             self.change(id, |bucket, _| bucket.slots += 1);
         }
-        if let Some(commons) = &mut self.commons {
-            commons.creating -= 1;
-        }
-        slot.stage = Stage::Live;
+        self.creating -= 1;
+        slot.set_stage(Stage::Live);
+        slot.record = life.map(|life| self.records.open(life, now));
         // Somebody may have waited for nothing but the end of this creation.
         self.settle(slot.bucket, effects);
         if let Some(expected) = expected {
@@ -82,21 +91,28 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         &self,
         slot: &Slot,
         value: &V,
+        now: u64,
         mut serves: impl FnMut(&V, &K) -> bool,
     ) -> ReturnPlan {
-        if slot.generation != self.generation {
+        let is_spent = |record| self.is_spent(record, now);
+        if slot.generation() != self.generation || slot.record.is_some_and(is_spent) {
             return ReturnPlan::Destroy;
         }
         let Some(bucket) = slot.bucket else {
             return ReturnPlan::Destroy;
         };
         let Some(commons) = &self.commons else {
-            return match self.waiters.first(&self.buckets[bucket].line) {
+            let home = &self.buckets[bucket];
+            return match self.waiters.first(&home.line) {
+                _ if home.retiring > 0 => ReturnPlan::Destroy,
                 Some(to) => ReturnPlan::Hand { to, past: None },
                 None if self.rules.bucket_idle_limit == 0 => ReturnPlan::Destroy,
                 None => ReturnPlan::Keep(bucket),
             };
         };
+        if commons.retiring > 0 {
+            return ReturnPlan::Destroy;
+        }
         let mut fits = |lane: &Lane| match *lane {
             Lane::Any | Lane::AnyOnceRoom(_) => true,
             Lane::Of(wanted) => wanted == bucket || serves(value, &self.buckets[wanted].key),
@@ -123,6 +139,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) {
         match plan {
+            ReturnPlan::Keep(bucket) => self.keep(value, (bucket, slot.record), now, effects),
             ReturnPlan::Hand { to, past } => {
                 if let Some(past) = past {
                     self.waiters[past].passed += 1;
@@ -134,7 +151,6 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                     self.settle(bucket, effects);
                 }
             }
-            ReturnPlan::Keep(bucket) => self.keep(value, bucket, now, effects),
             ReturnPlan::Destroy => {
                 self.mark_leaving(&mut slot);
                 effects.doom(value, slot, None);
@@ -173,6 +189,6 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// Gives up every expired idle worker, and says how many.
     pub(crate) fn expire(&mut self, now: u64, effects: &mut Effects<K, V, B>) -> usize {
         let now = self.advance(now);
-        self.doom_expired(None, now, effects)
+        self.doom_expired(None, now, effects) + self.doom_old(now, effects)
     }
 }

@@ -10,8 +10,12 @@ pub(crate) struct Rules {
     pub(crate) bucket_idle_limit: usize,
     /// How many creations may run at a time: in one bucket, or over all of them where they share.
     pub(crate) creation_limit: usize,
+    /// How many requests may wait: for one bucket, or for all of them where they share.
+    pub(crate) waiting_limit: usize,
     /// Nanoseconds after which an idle worker has expired; `None` for never.
     pub(crate) idle_timeout: Option<u64>,
+    /// How often a worker may be lent.
+    pub(crate) max_uses: u64,
     /// How many returned workers may pass the oldest request for a bucket that could have used
     /// their slot, in favour of younger requests that they fit.
     ///
@@ -40,7 +44,9 @@ impl Rules {
             bucket_limit: usize::MAX,
             bucket_idle_limit: usize::MAX,
             creation_limit: usize::MAX,
+            waiting_limit: usize::MAX,
             idle_timeout: None,
+            max_uses: u64::MAX,
             max_passes: MAX_PASSES,
             sharing,
         }

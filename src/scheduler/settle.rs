@@ -49,7 +49,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         if self.slots < commons.target {
             let heads = [commons.claims.first(), commons.takers.first()];
             let oldest = heads.into_iter().flatten().min().copied();
-            return oldest.filter(|_| commons.creating < self.rules.creation_limit).map(Due::Grant);
+            return oldest.filter(|_| self.creating < self.rules.creation_limit).map(Due::Grant);
         }
         if !self.may_start_creation() {
             return None;
@@ -63,8 +63,8 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// Whether the limit on creations allows one more beside those that have been promised. Where a
     /// slot is free, promises don't count: they may never come to a creation.
     fn may_start_creation(&self) -> bool {
-        let commons = self.commons.as_ref();
-        commons.is_none_or(|all| all.creating + all.promised < self.rules.creation_limit)
+        let promised = self.commons.as_ref().map_or(0, |commons| commons.promised);
+        self.creating + promised < self.rules.creation_limit
     }
 
     /// The oldest request for one bucket that could create in the slot of a worker which is
@@ -117,7 +117,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         };
         let bucket = &self.buckets[bucket];
         let may_create =
-            bucket.slots < self.rules.bucket_limit && commons.creating < self.rules.creation_limit;
+            bucket.slots < self.rules.bucket_limit && self.creating < self.rules.creation_limit;
         if may_create && self.slots >= commons.target {
             if let Some(oldest) = self.waiters.first(&bucket.line) {
                 self.grant(oldest, effects);
@@ -149,7 +149,12 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
     }
 
-    fn notify(&mut self, id: WaiterId, state: WaiterState, effects: &mut Effects<K, V, B>) {
+    pub(super) fn notify(
+        &mut self,
+        id: WaiterId,
+        state: WaiterState,
+        effects: &mut Effects<K, V, B>,
+    ) {
         let waiter = &mut self.waiters[id];
         waiter.state = state;
         effects.ring(waiter.bell.take());

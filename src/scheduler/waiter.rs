@@ -1,4 +1,4 @@
-use super::{BucketId, Index, Slot};
+use super::{BucketId, Index, Refusal, Slot};
 
 /// A place in the order of requests: lower is older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +49,8 @@ pub(crate) struct Waiter<B> {
     pub(super) promised: bool,
     /// Returned workers that went to a younger waiter while this one could have used their slot.
     pub(super) passed: u32,
+    /// When it has waited long enough, in nanoseconds.
+    pub(super) deadline: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -59,12 +61,11 @@ pub(super) enum WaiterState {
     Handed(Index),
     /// May create in this slot.
     Granted(Slot),
-    /// Ended by a clear.
-    Cleared,
+    Refused(Refusal),
 }
 
 impl<B> Waiter<B> {
-    pub(super) fn new(ticket: Ticket, lane: Lane, bell: B) -> Self {
+    pub(super) fn new(ticket: Ticket, lane: Lane, bell: B, deadline: Option<u64>) -> Self {
         Self {
             ticket,
             lane,
@@ -74,6 +75,7 @@ impl<B> Waiter<B> {
             younger: None,
             promised: false,
             passed: 0,
+            deadline,
         }
     }
 }

@@ -54,9 +54,28 @@ struct Clearing<T: Trade> {
     clearance: Arc<Clearance<T>>,
 }
 
+/// A clear that has begun, and the first panic of a destructor on the way.
+pub(super) struct Begun<T: Trade> {
+    clearing: Clearing<T>,
+    aftermath: Aftermath,
+}
+
+impl<T: Trade> Begun<T> {
+    /// Returns when the last destructor has.
+    pub(super) async fn finish(self) {
+        self.aftermath.resume();
+        self.clearing.await;
+    }
+}
+
 impl<T: Trade> Handle<T> {
     /// Destroys every worker, and returns when the last destructor has.
     pub(crate) async fn clear(&self) {
+        self.begin_clear(false).finish().await;
+    }
+
+    /// `is_final`: the pool is closed, and never opens again.
+    pub(super) fn begin_clear(&self, is_final: bool) -> Begun<T> {
         let (bell, listener) = Notify::new();
         let clearance = Arc::new(Clearance {
             id: self.next_clear(),
@@ -66,19 +85,13 @@ impl<T: Trade> Handle<T> {
         });
         // Before anything can panic, so that the pool opens again if it does.
         let clearing = Clearing { listener: Some(listener), clearance: Arc::clone(&clearance) };
-        let mut errands: Vec<_> = self.parts().iter().map(|part| part.errands()).collect();
-        let mut effects = errands.iter_mut().map(|errands| &mut errands.effects);
-        Lock::with_all(self.parts().iter().map(|part| &part.books), |books| {
-            let effects = effects.next().expect("as many as there are parts");
+        let aftermath = self.with_all(|books, effects| {
+            if is_final {
+                books.close();
+            }
             books.begin_clear(clearance.id, Bell::Part(Arc::clone(&clearance)), effects);
         });
-        let mut aftermath = Aftermath::default();
-        for errands in &mut errands {
-            aftermath.then(errands.run());
-        }
-        drop((errands, clearance));
-        aftermath.resume();
-        clearing.await;
+        Begun { clearing, aftermath }
     }
 }
 

@@ -2,7 +2,7 @@ use std::mem;
 use std::sync::Arc;
 
 use super::aftermath::Aftermath;
-use super::{Shell, Trade, Unit};
+use super::{Loan, Shell, Trade, Unit};
 use crate::scheduler::Slot;
 
 /// Workers that a request was given in vain, and the slots that it holds because of them. Dropping
@@ -24,6 +24,10 @@ impl<'a, T: Trade> Dead<'a, T> {
         Self { workers: vec![(unit, slot)], empty: Vec::new(), shell }
     }
 
+    pub(super) fn add(&mut self, loan: Loan<T>) {
+        self.workers.push(loan.into_parts());
+    }
+
     pub(super) fn append(&mut self, mut later: Self) {
         self.workers.append(&mut later.workers);
         self.empty.append(&mut later.empty);
@@ -40,6 +44,20 @@ impl<'a, T: Trade> Dead<'a, T> {
     /// The slot of the one that was added last.
     pub(super) fn last(&self) -> Option<&Slot> {
         self.workers.last().map(|(_, slot)| slot)
+    }
+
+    pub(super) fn last_mut(&mut self) -> Option<&mut Unit<T>> {
+        self.workers.last_mut().map(|(unit, _)| unit)
+    }
+
+    /// Lends the one that was added last, unless it has been given up with all of before.
+    pub(super) fn revive(&mut self) -> Option<Loan<T>> {
+        let shell = self.shell;
+        let last = self.last()?;
+        if !shell.books.with(|books| books.is_current(last)) {
+            return None;
+        }
+        self.workers.pop().map(|(unit, slot)| Loan::new(unit, slot, shell))
     }
 
     /// Destroys the workers, so that all slots are empty, and lends those.
@@ -67,7 +85,7 @@ impl<T: Trade> Drop for Dead<'_, T> {
             effects.doom(value, slot, None);
         }
         let empty = mem::take(&mut self.empty);
-        self.shell.books.with(|books| {
+        self.shell.with(effects, |books, effects| {
             for slot in empty {
                 books.free(slot, None, effects);
             }

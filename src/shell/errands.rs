@@ -1,7 +1,8 @@
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 
 use super::aftermath::Aftermath;
-use super::{BookEffects, Shell, Trade};
+use super::{BookEffects, Books, Shell, Trade};
 use crate::scheduler::{Doomed, Effect, Effects};
 
 /// What an event left to do outside the lock. It is done at the latest when this is dropped, so
@@ -10,18 +11,30 @@ use crate::scheduler::{Doomed, Effect, Effects};
 /// Never leave it to the end of a function that returns a token: should a destructor of a local
 /// panic there, the compiler forgets the returned value without dropping it.
 pub(super) struct Errands<'a, T: Trade> {
-    pub(super) effects: BookEffects<T>,
+    /// Empty whenever this is dropped; the compiler need not look into it.
+    pub(super) effects: ManuallyDrop<BookEffects<T>>,
     shell: &'a Shell<T>,
 }
 
 impl<T: Trade> Shell<T> {
     #[inline]
     pub(super) fn errands(&self) -> Errands<'_, T> {
-        Errands { effects: Effects::None, shell: self }
+        Errands::of(Errands::nothing(), self)
     }
 }
 
-impl<T: Trade> Errands<'_, T> {
+impl<'a, T: Trade> Errands<'a, T> {
+    #[inline]
+    pub(super) fn nothing() -> ManuallyDrop<BookEffects<T>> {
+        ManuallyDrop::new(Effects::None)
+    }
+
+    /// Those of an event that can't have panicked since it began to change anything.
+    #[inline]
+    pub(super) fn of(effects: ManuallyDrop<BookEffects<T>>, shell: &'a Shell<T>) -> Self {
+        Self { effects, shell }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.effects.is_empty()
     }
@@ -60,7 +73,10 @@ impl<T: Trade> Errands<'_, T> {
             match destructors.pop_front() {
                 Some(Effect::Destroy(Doomed { value, slot, heir })) => {
                     value.destroy(&mut aftermath);
-                    self.shell.books.with(|books| books.free(slot, heir, &mut self.effects));
+                    let free = |books: &mut Books<T>, effects: &mut BookEffects<T>| {
+                        books.free(slot, heir, effects);
+                    };
+                    self.shell.with(&mut self.effects, free);
                 }
                 Some(Effect::DropKey(key)) => aftermath.run(|| drop(key)),
                 Some(Effect::Ring(_)) | None => return aftermath,

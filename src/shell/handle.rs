@@ -4,10 +4,14 @@ use std::{fmt, iter, mem};
 
 use super::acquire::{Hashed, Request};
 use super::aftermath::Aftermath;
+use super::close::Closing;
 use super::hasher::Hasher;
-use super::{Shell, Trade};
-use crate::limits::Limits;
+use super::lock::Lock;
+use super::{BookEffects, Books, Shell, Trade};
+use crate::error::invalid_config;
+use crate::limits::{Limits, limit};
 use crate::scheduler::{ClearId, Counts};
+use crate::{PoolResult, PoolRetained, PoolStatus};
 
 /// A pool's hold on its shells. Guards share them, but not this: when the pool is dropped, idle
 /// workers go at once, and those that are out as they come back.
@@ -19,6 +23,7 @@ pub(crate) struct Handle<T: Trade> {
     parts: Box<[Arc<Shell<T>>]>,
     hasher: Hasher,
     last_clear: AtomicU64,
+    closing: Closing,
 }
 
 impl<T: Trade> Handle<T> {
@@ -40,7 +45,7 @@ impl<T: Trade> Handle<T> {
     }
 
     fn of(parts: Box<[Arc<Shell<T>>]>, hasher: Hasher) -> Self {
-        Self { parts, hasher, last_clear: AtomicU64::new(0) }
+        Self { parts, hasher, last_clear: AtomicU64::new(0), closing: Closing::default() }
     }
 
     pub(super) fn parts(&self) -> &[Arc<Shell<T>>] {
@@ -57,13 +62,83 @@ impl<T: Trade> Handle<T> {
     #[inline]
     pub(crate) fn request_of(&self, key: T::Key) -> (&Arc<Shell<T>>, Request<T::Key>) {
         let hashed = Hashed::new(key, &self.hasher);
+        (self.part_of(hashed.hash), Request::Of(hashed))
+    }
+
+    #[inline]
+    fn part_of(&self, hash: u64) -> &Arc<Shell<T>> {
         // The lower bits find the key within its part.
-        let part = (hashed.hash >> 32) as usize % self.parts.len();
-        (&self.parts[part], Request::Of(hashed))
+        &self.parts[(hash >> 32) as usize % self.parts.len()]
     }
 
     pub(super) fn next_clear(&self) -> ClearId {
         ClearId(self.last_clear.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(super) fn closing(&self) -> &Closing {
+        &self.closing
+    }
+
+    /// Runs an event under the locks of all parts at the same time, and then what that left to do.
+    pub(super) fn with_all(
+        &self,
+        mut event: impl FnMut(&mut Books<T>, &mut BookEffects<T>),
+    ) -> Aftermath {
+        let mut errands: Vec<_> = self.parts.iter().map(|part| part.errands()).collect();
+        let mut effects = errands.iter_mut().map(|errands| &mut errands.effects);
+        Lock::with_all(self.parts.iter().map(|part| &part.books), |books| {
+            event(books, effects.next().expect("as many as there are parts"));
+        });
+        let mut aftermath = Aftermath::default();
+        for errands in &mut errands {
+            aftermath.then(errands.run());
+        }
+        aftermath
+    }
+
+    pub(crate) fn status(&self) -> PoolStatus {
+        let mut counts = Counts::default();
+        Lock::with_all(self.parts.iter().map(|part| &part.books), |books| {
+            counts = [counts, books.counts()].into_iter().sum();
+        });
+        PoolStatus::new(counts)
+    }
+
+    /// What there is of this key.
+    pub(crate) fn status_of(&self, key: T::Key) -> PoolStatus {
+        let hashed = Hashed::new(key, &self.hasher);
+        let part = self.part_of(hashed.hash);
+        let counts = part.books.with(|books| books.counts_of(hashed.hash, &hashed.key));
+        PoolStatus::new(counts)
+    }
+
+    pub(crate) fn resize(&self, max_count: Option<u16>) -> PoolResult<()> {
+        if let Some(why) = self.whole().invalid {
+            return Err(invalid_config(why));
+        }
+        if max_count == Some(0) {
+            let why = "max_count cannot be set to zero, for no worker could exist any more, and has \
+                       not changed: set it to 1 or more, to None for no limit, or close the pool";
+            return Err(invalid_config(why));
+        }
+        let limit = limit(max_count);
+        self.with_all(|books, effects| books.resize(limit, effects)).resume();
+        Ok(())
+    }
+
+    pub(crate) fn retain(&self, mut is_kept: impl FnMut(&T::Worker) -> bool) -> PoolRetained {
+        let mut retained = PoolRetained::default();
+        for part in &self.parts {
+            let ((kept, removed), aftermath) = part.retain(&mut is_kept);
+            aftermath.resume();
+            retained.kept += kept;
+            retained.removed += removed;
+        }
+        retained
+    }
+
+    pub(crate) fn invalidate(&self) {
+        self.with_all(|books, effects| books.invalidate(effects)).resume();
     }
 
     pub(crate) fn cleanup_idle(&self) -> usize {
@@ -95,7 +170,7 @@ impl<T: Trade> fmt::Debug for Handle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts: Option<Vec<_>> = self.parts.iter().map(|part| part.counts()).collect();
         match counts {
-            Some(counts) => counts.into_iter().sum::<Counts>().fmt(f),
+            Some(counts) => PoolStatus::new(counts.into_iter().sum()).fmt(f),
             None => f.write_str("<locked>"),
         }
     }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::thread;
 
 use super::aftermath::{Aftermath, ask};
-use super::{BookEffects, Books, Shell, Trade, Unit};
-use crate::scheduler::{ReturnPlan, Slot};
+use super::{BookEffects, Books, Errands, Filed, Fragile, Shell, Trade, Unit};
+use crate::scheduler::{Record, ReturnPlan, Slot};
 
 /// A borrowed worker. Dropping it gives the worker back.
 pub(crate) struct Loan<T: Trade>(Option<Held<T>>);
@@ -22,6 +22,40 @@ impl<T: Trade> Loan<T> {
     #[inline]
     pub(super) fn new(unit: Unit<T>, slot: Slot, shell: &Arc<Shell<T>>) -> Self {
         Self(Some(Held { unit, slot, shell: Arc::clone(shell) }))
+    }
+}
+
+impl<T: Trade> Loan<T> {
+    /// The worker and its slot, for whoever gives them back.
+    pub(super) fn into_parts(mut self) -> (Unit<T>, Slot) {
+        let Held { unit, slot, .. } = self.0.take().expect(HELD);
+        (unit, slot)
+    }
+
+    /// Takes the worker out of the pool, and frees its slot.
+    pub(crate) fn detach(mut self) -> T::Worker {
+        let Held { unit, slot, shell } = self.0.take().expect(HELD);
+        let Filed { worker, key } = unit;
+        let (worker, mut aftermath) = (Fragile::new(worker), shell.free(slot));
+        aftermath.run(|| drop(key));
+        // The last one out drops the factory.
+        aftermath.run(|| drop(shell));
+        aftermath.resume_instead_of(worker).into_inner()
+    }
+
+    /// Destroys the worker, well or not.
+    pub(crate) fn discard(mut self) {
+        let Held { unit, slot, shell } = self.0.take().expect(HELD);
+        let mut aftermath = shell.destroy(unit, slot);
+        aftermath.run(|| drop(shell));
+        aftermath.resume();
+    }
+
+    /// What is kept of the worker, and the time, if anything is.
+    pub(crate) fn record(&self) -> Option<(Record, u64)> {
+        let Held { slot, shell, .. } = self.0.as_ref().expect(HELD);
+        let record = shell.books.with(|books| books.record(slot))?;
+        Some((record, shell.clock.now()))
     }
 }
 
@@ -55,16 +89,18 @@ impl<T: Trade> Shell<T> {
     #[inline]
     fn take_back(&self, unit: Unit<T>, slot: Slot) -> Aftermath {
         // A worker that a panic has left in the middle of something is not to be trusted.
-        if thread::panicking() || !ask(|| T::is_well(&unit)).unwrap_or(false) {
+        let is_half_used = thread::panicking() && !self.policy.keeps_on_panic;
+        if is_half_used || !ask(|| T::is_well(&unit)).unwrap_or(false) {
             return self.destroy(unit, slot);
         }
         let now = self.clock.now();
-        let mut errands = self.errands();
-        let effects = &mut errands.effects;
-        let question = self.books.with(|books| Self::give_back(books, unit, slot, now, effects));
+        // Most returns leave nothing to do, and need nothing to see to it.
+        let mut effects = Errands::nothing();
+        let question = self
+            .with(&mut effects, |books, effects| Self::give_back(books, unit, slot, now, effects));
         // It ends here, as that of any question in a guard's drop.
         drop(question);
-        errands.run()
+        if effects.is_empty() { Aftermath::default() } else { Errands::of(effects, self).run() }
     }
 
     /// Passes a worker that is well on to whom it is for, under the lock. Returns the panic of a
@@ -77,8 +113,21 @@ impl<T: Trade> Shell<T> {
         now: u64,
         effects: &mut BookEffects<T>,
     ) -> Aftermath {
+        let (plan, question) = Self::plan_return(books, &unit, &slot, now);
+        books.commit_return(plan, slot, unit, now, effects);
+        question
+    }
+
+    /// Asks for whom a worker is that comes back.
+    #[inline]
+    pub(super) fn plan_return(
+        books: &Books<T>,
+        unit: &Unit<T>,
+        slot: &Slot,
+        now: u64,
+    ) -> (ReturnPlan, Aftermath) {
         let mut question = Aftermath::default();
-        let mut plan = books.plan_return(&slot, &unit, |unit, key| {
+        let plan = books.plan_return(slot, unit, now, |unit, key| {
             // One that has panicked is not asked again.
             question.is_none()
                 && ask(|| T::serves(unit, key)).unwrap_or_else(|panic| {
@@ -86,10 +135,7 @@ impl<T: Trade> Shell<T> {
                     false
                 })
         });
-        if !question.is_none() {
-            plan = ReturnPlan::Destroy;
-        }
-        books.commit_return(plan, slot, unit, now, effects);
-        question
+        let plan = if question.is_none() { plan } else { ReturnPlan::Destroy };
+        (plan, question)
     }
 }

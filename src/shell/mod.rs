@@ -10,6 +10,7 @@ mod aftermath;
 mod bell;
 mod clear;
 mod clock;
+mod close;
 mod dead;
 mod errands;
 mod fragile;
@@ -17,9 +18,12 @@ mod handle;
 mod hasher;
 mod loan;
 mod lock;
+mod policy;
+mod retain;
 mod trade;
 mod vacancy;
 mod waiting;
+mod within;
 
 use std::sync::Arc;
 
@@ -27,17 +31,18 @@ use self::aftermath::Aftermath;
 use self::bell::Bell;
 use self::clock::Clock;
 use self::dead::Dead;
+use self::errands::Errands;
 use self::hasher::Hasher;
 use self::lock::Lock;
-use self::vacancy::Vacancy;
 use crate::limits::Limits;
 use crate::scheduler::{Counts, Effects, Scheduler, Slot};
 
-pub(crate) use self::acquire::{Begun, Request};
+pub(crate) use self::acquire::{Begun, Request, Step};
 pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
 pub(crate) use self::loan::Loan;
-pub(crate) use self::trade::{Filed, Trade, Unit, file, made};
+pub(crate) use self::policy::{CreationPolicy, Policy};
+pub(crate) use self::trade::{Filed, Trade, Unit, file, finished, made};
 
 type Books<T> = Scheduler<<T as Trade>::Key, Unit<T>, Bell<T>>;
 type BookEffects<T> = Effects<<T as Trade>::Key, Unit<T>, Bell<T>>;
@@ -47,6 +52,7 @@ pub(crate) struct Shell<T: Trade> {
     trade: T,
     hasher: Hasher,
     clock: Clock,
+    policy: Policy,
     /// Why no request can be served, if the limits make no sense.
     invalid: Option<&'static str>,
     books: Lock<Books<T>>,
@@ -58,9 +64,25 @@ impl<T: Trade> Shell<T> {
         Arc::new(Self {
             trade,
             hasher,
-            clock: Clock::new(rules.idle_timeout.is_some()),
+            clock: Clock::new(rules.idle_timeout.is_some() || limits.policy.needs_clock()),
+            policy: limits.policy.clone(),
             invalid: limits.invalid,
             books: Lock::new(Scheduler::new(rules, sole)),
+        })
+    }
+
+    /// Runs an event that may give something out, which is not for those whose deadline has come.
+    #[inline]
+    fn with<R>(
+        &self,
+        effects: &mut BookEffects<T>,
+        event: impl FnOnce(&mut Books<T>, &mut BookEffects<T>) -> R,
+    ) -> R {
+        self.books.with(|books| {
+            if books.has_deadlines() {
+                books.time_out(self.clock.read(), effects);
+            }
+            event(books, effects)
         })
     }
 
@@ -68,7 +90,7 @@ impl<T: Trade> Shell<T> {
     fn expire(&self) -> (usize, Aftermath) {
         let now = self.clock.now();
         let mut errands = self.errands();
-        let count = self.books.with(|books| books.expire(now, &mut errands.effects));
+        let count = self.with(&mut errands.effects, |books, effects| books.expire(now, effects));
         (count, errands.run())
     }
 
@@ -94,7 +116,7 @@ impl<T: Trade> Shell<T> {
     /// Gives a slot back in which there is no worker.
     fn free(&self, slot: Slot) -> Aftermath {
         let mut errands = self.errands();
-        self.books.with(|books| books.free(slot, None, &mut errands.effects));
+        self.with(&mut errands.effects, |books, effects| books.free(slot, None, effects));
         errands.run()
     }
 }

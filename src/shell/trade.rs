@@ -17,6 +17,9 @@ pub(crate) trait Trade: Send + Sync + 'static {
     fn create(&self, key: Option<Self::Key>)
     -> impl Future<Output = PoolResult<Unit<Self>>> + Send;
 
+    /// Resets and verifies an idle worker before its next use.
+    fn recycle(&self, unit: &mut Unit<Self>) -> impl Future<Output = PoolResult<()>> + Send;
+
     /// Whether the worker works and still is what it was when it was created.
     fn is_well(unit: &Unit<Self>) -> bool;
 
@@ -61,6 +64,16 @@ pub(crate) fn file<K: Clone + Eq, W>(
         return Err(crate::error::invalid_config(denied));
     }
     Ok(Filed { worker: worker.into_inner(), key: key.into_inner() })
+}
+
+/// Awaits a call of the factory's, whose future's destructor may panic as well.
+pub(crate) async fn finished(
+    call: Pin<Box<dyn Future<Output = PoolResult<()>> + Send + '_>>,
+) -> PoolResult<()> {
+    let mut call = Fragile::new(call);
+    let finished = call.as_mut().await;
+    drop(call);
+    finished
 }
 
 /// Awaits the factory's future, which is the user's as well: its destructor may panic, and must

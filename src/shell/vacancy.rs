@@ -1,48 +1,56 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::acquire::Hashed;
 use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
-use crate::scheduler::{Birth, Slot};
+use crate::scheduler::{Birth, Refusal, Slot};
 
 /// A slot in which a worker may be created. Dropping it gives the slot back.
-pub(super) struct Vacancy<T: Trade> {
+pub(super) struct Vacancy<'a, T: Trade> {
     slot: Option<Slot>,
-    shell: Arc<Shell<T>>,
+    shell: &'a Arc<Shell<T>>,
 }
 
 /// What became of a new worker.
-pub(super) enum Filled<T: Trade> {
+pub(super) enum Filled<'a, T: Trade> {
     Loan(Loan<T>),
     /// Destroyed, for the bucket of this key is full. This is the slot, for another try.
     Full(Slot, Hashed<T::Key>),
+    /// Destroyed, for all workers of before were given up meanwhile. The slot is this request's still.
+    Outdated(Vacancy<'a, T>),
     /// Destroyed, for a clear had begun.
-    Cleared,
+    Refused(Refusal),
 }
 
 const HELD: &str = "a vacancy holds its slot until it is dropped";
 
-impl<T: Trade> Vacancy<T> {
-    pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        Self { slot: Some(slot), shell: Arc::clone(shell) }
+/// The number of the last worker of all pools.
+static LAST_WORKER: AtomicU64 = AtomicU64::new(0);
+
+impl<'a, T: Trade> Vacancy<'a, T> {
+    pub(super) fn new(slot: Slot, shell: &'a Arc<Shell<T>>) -> Self {
+        Self { slot: Some(slot), shell }
     }
 
     /// Puts a new worker in. `for_any`: it was created for a request that named no key.
-    pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
+    pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<'a, T> {
         // Each on its own: both may panic when they are dropped.
         let (worker, key) = (Fragile::new(unit.worker), Fragile::new(unit.key));
-        let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &self.shell.hasher));
+        let shell = self.shell;
+        let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &shell.hasher));
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
-        let shell = Arc::clone(&self.shell);
+        let birth = (shell.life(), shell.clock.now());
         let mut errands = shell.errands();
-        let birth = shell.books.with(|books| {
+        let effects = &mut errands.effects;
+        let birth = shell.with(effects, |books, effects| {
             let slot = self.slot.as_mut().expect(HELD);
-            books.created(slot, bucket, &mut spare_key, &mut errands.effects)
+            books.created(slot, bucket, &mut spare_key, birth, effects)
         });
         match (birth, class) {
             (Birth::Welcome, class) => {
                 let unit = Filed { worker: worker.into_inner(), key: key.into_inner() };
-                let loan = Loan::new(unit, self.slot.take().expect(HELD), &shell);
+                let loan = Loan::new(unit, self.slot.take().expect(HELD), shell);
                 drop((class, spare_key));
                 Filled::Loan(errands.run_before(loan))
             }
@@ -50,15 +58,29 @@ impl<T: Trade> Vacancy<T> {
                 drop((worker, key, spare_key));
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
-            (Birth::Full | Birth::Cleared, _) => {
+            (Birth::Full | Birth::Outdated, _) => {
                 drop((worker, key, spare_key));
-                Filled::Cleared
+                Filled::Outdated(self)
+            }
+            (Birth::Refused(refusal), _) => {
+                drop((worker, key, spare_key));
+                Filled::Refused(refusal)
             }
         }
     }
 }
 
-impl<T: Trade> Drop for Vacancy<T> {
+impl<T: Trade> Shell<T> {
+    /// What a new worker brings, if anything is kept of it.
+    fn life(&self) -> Option<crate::scheduler::Life> {
+        if !self.policy.keeps_records {
+            return None;
+        }
+        self.policy.life(1 + LAST_WORKER.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl<T: Trade> Drop for Vacancy<'_, T> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.shell.free(slot).resume();

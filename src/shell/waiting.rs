@@ -3,30 +3,32 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::bell::NotifyWaiter;
-
-use super::{Loan, Shell, Trade, Vacancy};
+use super::vacancy::Vacancy;
+use super::{Dead, Loan, Shell, Trade};
 use crate::scheduler::{Grant, Refusal, Ticket, WaiterId};
 
 /// A place in the line, from which a request is served. Dropping it leaves the line, and passes on
 /// what had been given to this request and was not collected.
-pub(super) struct Waiting<T: Trade> {
+pub(super) struct Waiting<'a, T: Trade> {
     id: WaiterId,
     /// `None` once its ring was heard.
     bell: Option<NotifyWaiter<()>>,
-    shell: Arc<Shell<T>>,
+    shell: &'a Arc<Shell<T>>,
 }
 
 /// What a request was served with.
-pub(super) enum Served<T: Trade> {
+pub(super) enum Served<'a, T: Trade> {
     Worker(Loan<T>),
-    Create(Vacancy<T>),
+    /// A worker of before all were given up.
+    Outdated(Dead<'a, T>),
+    Create(Vacancy<'a, T>),
 }
 
 const RUNG: &str = "the bell of a waiter rings once, when there is something to collect";
 
-impl<T: Trade> Waiting<T> {
-    pub(super) fn new(id: WaiterId, bell: NotifyWaiter<()>, shell: &Arc<Shell<T>>) -> Self {
-        Self { id, bell: Some(bell), shell: Arc::clone(shell) }
+impl<'a, T: Trade> Waiting<'a, T> {
+    pub(super) fn new(id: WaiterId, bell: NotifyWaiter<()>, shell: &'a Arc<Shell<T>>) -> Self {
+        Self { id, bell: Some(bell), shell }
     }
 
     pub(super) fn ticket(&self) -> Ticket {
@@ -34,16 +36,18 @@ impl<T: Trade> Waiting<T> {
     }
 }
 
-impl<T: Trade> Future for Waiting<T> {
-    type Output = Result<Served<T>, Refusal>;
+impl<'a, T: Trade> Future for Waiting<'a, T> {
+    type Output = Result<Served<'a, T>, Refusal>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let bell = self.bell.as_mut().expect(RUNG);
         ready!(Pin::new(bell).poll(cx));
-        let grant = self.shell.books.with(|books| books.collect(self.id)).expect(RUNG);
+        let shell = self.shell;
+        let grant = shell.books.with(|books| books.collect(self.id)).expect(RUNG);
         let served = match grant {
-            Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, &self.shell))),
-            Grant::Create(slot) => Ok(Served::Create(Vacancy::new(slot, &self.shell))),
+            Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, shell))),
+            Grant::Outdated(unit, slot) => Ok(Served::Outdated(Dead::of(unit, slot, shell))),
+            Grant::Create(slot) => Ok(Served::Create(Vacancy::new(slot, shell))),
             Grant::Refused(refusal) => Err(refusal),
         };
         // Not before: it may hold the task's waker still, whose destructor may panic.
@@ -52,15 +56,14 @@ impl<T: Trade> Future for Waiting<T> {
     }
 }
 
-impl<T: Trade> Drop for Waiting<T> {
+impl<T: Trade> Drop for Waiting<'_, T> {
     fn drop(&mut self) {
         let Some(listener) = self.bell.take() else {
             return;
         };
         let now = self.shell.clock.now();
         let mut errands = self.shell.errands();
-        let effects = &mut errands.effects;
-        let (unrung, mut aftermath) = self.shell.books.with(|books| {
+        let (unrung, mut aftermath) = self.shell.with(&mut errands.effects, |books, effects| {
             let (worker, bell) = books.cancel(self.id, effects);
             let question =
                 worker.map(|(unit, slot)| Shell::<T>::give_back(books, unit, slot, now, effects));

@@ -58,7 +58,7 @@ fn rules() -> impl Strategy<Value = Rules> {
                 creation_limit,
                 idle_timeout,
                 max_passes,
-                sharing,
+                ..Rules::unlimited(sharing)
             }
         },
     )

@@ -26,7 +26,7 @@ pub(crate) fn live(bytes: &[u8]) {
         creation_limit: limit(creation, 1),
         idle_timeout: (timeout % 4).checked_sub(1).map(u64::from),
         max_passes: u32::from(passes % 3),
-        sharing,
+        ..Rules::unlimited(sharing)
     };
     let classes = if sharing == Sharing::Sole { 1 } else { 1 + u32::from(size % 3) };
     let crowd = 1 + usize::from(size / 3 % 6);

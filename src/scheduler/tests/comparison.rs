@@ -122,7 +122,7 @@ impl World {
     fn snapshot(&self) -> Snapshot {
         let scheduler = &self.scheduler;
         let requests = self.requests().into_iter().map(|r| (r.number, self.held(r.ticket)));
-        let (is_clearing, total) = (scheduler.is_clearing(), scheduler.slots);
+        let (is_clearing, total) = (scheduler.shut.is_some(), scheduler.slots);
         Snapshot::new(&self.rules, is_clearing, total, requests.collect(), self.workers())
     }
 
@@ -131,7 +131,7 @@ impl World {
             return Held::Asks(*unit);
         }
         if let Some((_, slot)) = self.creating.iter().find(|(r, _)| r.ticket == ticket) {
-            return Held::Creates(slot.generation);
+            return Held::Creates(slot.generation());
         }
         let waiter = self.waiter(ticket);
         match &waiter.state {
@@ -139,7 +139,7 @@ impl World {
             WaiterState::Queued => Held::Nothing,
             WaiterState::Handed(place) => Held::Handed(self.scheduler.parked[*place].0),
             WaiterState::Granted(_) => Held::MayCreate,
-            WaiterState::Cleared => Held::Cleared,
+            WaiterState::Refused(_) => Held::Cleared,
         }
     }
 
@@ -152,7 +152,7 @@ impl World {
         let borrowed = self.borrowed.iter().map(|(unit, slot)| (*unit, slot));
         let parked = self.scheduler.parked.iter().map(|(unit, slot)| (*unit, slot));
         let lent = asked.chain(borrowed).chain(parked);
-        let lent = lent.map(|(unit, slot)| (unit, Place::Lent(slot.generation)));
+        let lent = lent.map(|(unit, slot)| (unit, Place::Lent(slot.generation())));
 
         let requests = self.requests();
         let number = |heir| Some(requests.iter().find(|r| r.ticket == heir)?.number);

@@ -64,19 +64,19 @@ impl World {
                         print.extend([3, unit.class as u8, self.print_slot(slot)]);
                     }
                     WaiterState::Granted(slot) => print.extend([4, self.print_slot(slot)]),
-                    WaiterState::Cleared => print.push(5),
+                    WaiterState::Refused(_) => print.push(5),
                 }
             }
         }
     }
 
     fn print_slot(&self, slot: &Slot) -> u8 {
-        let stage = match slot.stage {
+        let stage = match slot.stage() {
             Stage::Creating => 0,
             Stage::Live => 1,
             Stage::Leaving => 2,
         };
-        let is_stale = slot.generation != self.scheduler.generation;
+        let is_stale = slot.generation() != self.scheduler.generation;
         stage + 4 * u8::from(is_stale) + 8 * u8::from(slot.bucket.is_none())
     }
 

@@ -2,7 +2,7 @@
 
 use super::world::{Choice, Request, Wanted, World, can_serve};
 use crate::scheduler::waiter::WaiterState;
-use crate::scheduler::{BucketId, Lane, Sharing, Slot, Stage, Ticket, WaiterId};
+use crate::scheduler::{BucketId, Lane, Refusal, Sharing, Slot, Stage, Ticket, WaiterId};
 
 impl World {
     pub(super) fn check(&self) {
@@ -11,7 +11,8 @@ impl World {
         self.check_indexes();
         self.check_nobody_waits_in_vain();
         let scheduler = &self.scheduler;
-        assert_eq!(scheduler.is_clearing(), !(self.clears.is_empty() && self.told.is_empty()));
+        let is_clearing = !(self.clears.is_empty() && self.told.is_empty());
+        assert_eq!(scheduler.shut, is_clearing.then_some(Refusal::Clearing));
         assert!(self.clears.is_empty() || scheduler.slots > 0, "a clear is told of 0 slots");
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
@@ -64,7 +65,7 @@ impl World {
                 };
             }
             WaiterState::Granted(slot) => slot,
-            WaiterState::Queued | WaiterState::Cleared => return false,
+            WaiterState::Queued | WaiterState::Refused(_) => return false,
         };
         let bucket = lane.bucket().map(|id| &scheduler.buckets[id]);
         let has_room = bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
@@ -82,11 +83,11 @@ impl World {
     pub(super) fn check_empty(&self) {
         let scheduler = &self.scheduler;
         assert_eq!((scheduler.slots, scheduler.idle, scheduler.waiters.len()), (0, 0, 0));
-        assert_eq!(scheduler.parked.len(), 0);
+        assert_eq!((scheduler.parked.len(), scheduler.creating, scheduler.leaving), (0, 0, 0));
         let is_sole = self.rules.sharing == Sharing::Sole;
         assert_eq!(scheduler.buckets.ids().len(), usize::from(is_sole));
         if let Some(commons) = &scheduler.commons {
-            assert_eq!((commons.creating, commons.promised, commons.leaving), (0, 0, 0));
+            assert_eq!(commons.promised, 0);
             assert!(commons.heads.is_empty() && commons.anyone.is_empty());
         }
     }
@@ -116,7 +117,7 @@ impl World {
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
             let here = |slot: &&&Slot| slot.bucket == Some(id);
-            let creating = |slot: &&&Slot| slot.stage == Stage::Creating;
+            let creating = |slot: &&&Slot| slot.stage() == Stage::Creating;
             idle += bucket.idle.len();
             assert_eq!(bucket.slots, slots.iter().filter(here).count() + bucket.idle.len());
             assert_eq!(bucket.creating, slots.iter().filter(here).filter(creating).count());
@@ -125,10 +126,10 @@ impl World {
             assert_eq!(bucket.promised, promised);
         }
         assert_eq!(scheduler.idle, idle);
+        let is = |stage| slots.iter().filter(|slot| slot.stage() == stage).count();
+        assert_eq!(scheduler.creating, is(Stage::Creating));
+        assert_eq!(scheduler.leaving, is(Stage::Leaving));
         if let Some(commons) = &scheduler.commons {
-            let is = |stage| slots.iter().filter(|slot| slot.stage == stage).count();
-            assert_eq!(commons.creating, is(Stage::Creating));
-            assert_eq!(commons.leaving, is(Stage::Leaving));
             let promised = scheduler.waiters.iter().filter(|waiter| waiter.promised).count();
             assert_eq!(commons.promised, promised);
         }
@@ -142,11 +143,11 @@ impl World {
             assert!(bucket.idle.len() <= self.rules.bucket_idle_limit, "the idle limit");
             assert!(self.shares() || bucket.creating <= self.rules.creation_limit);
         }
-        if let (Some(commons), Sharing::Target(target)) = (&scheduler.commons, self.rules.sharing) {
-            assert!(commons.creating <= self.rules.creation_limit, "the limit on creations");
+        if let Sharing::Target(target) = self.rules.sharing {
+            assert!(scheduler.creating <= self.rules.creation_limit, "the limit on creations");
             let over = scheduler.slots.saturating_sub(target);
             assert!(over <= self.classes as usize, "one over the target for each class");
-            let surplus = scheduler.slots - commons.leaving > target;
+            let surplus = scheduler.slots - scheduler.leaving > target;
             assert!(!surplus || scheduler.idle == 0, "what is idle above the target has to go");
         }
     }
@@ -234,14 +235,14 @@ impl World {
         };
         let bucket = lane.bucket().map(|id| &scheduler.buckets[id]);
         let has_room = bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
-        if commons.creating >= self.rules.creation_limit || !has_room {
+        if self.scheduler.creating >= self.rules.creation_limit || !has_room {
             return false;
         }
         if scheduler.slots < target {
             return true;
         }
         // Two promises must not count on the same creation.
-        if commons.creating + commons.promised >= self.rules.creation_limit {
+        if self.scheduler.creating + commons.promised >= self.rules.creation_limit {
             return false;
         }
         let (Lane::Of(_), Some(bucket)) = (lane, bucket) else {

@@ -268,7 +268,7 @@ impl World {
         while !self.told.is_empty() {
             self.apply(Choice::EndClear(0));
         }
-        assert!(!self.scheduler.is_clearing());
+        assert_eq!(self.scheduler.shut, None);
         self.check();
         self.check_empty();
     }
@@ -290,9 +290,9 @@ impl World {
         self.last_number += 1;
         let number = self.last_number;
         match lent {
-            Err(Refusal::Clearing) => assert!(self.scheduler.is_clearing()),
-            Err(Refusal::Cleared) => panic!("a new request is not of before a clear"),
-            Ok(Some(Lent { value, slot, ticket })) => {
+            Err(Refusal::Clearing) => assert_eq!(self.scheduler.shut, Some(Refusal::Clearing)),
+            Err(refusal) => panic!("a new request is told {refusal:?}"),
+            Ok(Some(Lent { value, slot, ticket, .. })) => {
                 self.asked.push((Request::new(number, wanted, ticket), value, slot));
             }
             Ok(None) => self.enter_as(number, wanted, None, None, Vec::new()),
@@ -342,6 +342,7 @@ impl World {
         let entry = Entry {
             wish: self.wish(&wanted, &full),
             ticket,
+            deadline: None,
             held: &mut held,
             bell: &mut Some(Bell::Request(number)),
             spare_key: &mut wanted.or(full),
@@ -350,7 +351,7 @@ impl World {
         let request = |ticket| Request { full, ..Request::new(number, wanted, ticket) };
         let mut own = None;
         match entered {
-            Ok(Entered::Lent(Lent { value, slot, ticket })) => {
+            Ok(Entered::Lent(Lent { value, slot, ticket, .. })) => {
                 self.asked.push((request(ticket), value, slot));
             }
             Ok(Entered::Waits(waiter)) => {
@@ -377,6 +378,7 @@ impl World {
                 assert!(fits, "{request:?} was handed {unit:?}");
                 self.borrowed.push((unit, slot));
             }
+            Grant::Outdated(..) => panic!("nothing is given up but by a clear"),
             Grant::Create(slot) => self.creating.push((request, slot)),
             Grant::Refused(refusal) => assert_eq!(refusal, Refusal::Cleared),
         }
@@ -388,7 +390,7 @@ impl World {
         let waiter = request.waiter.expect("a request that waits");
         let (worker, _) = self.scheduler.cancel(waiter, &mut effects);
         if let Some((unit, slot)) = worker {
-            let plan = self.scheduler.plan_return(&slot, &unit, serves);
+            let plan = self.scheduler.plan_return(&slot, &unit, self.now, serves);
             self.scheduler.commit_return(plan, slot, unit, self.now, &mut effects);
         }
         self.carry_out(effects);
@@ -400,14 +402,20 @@ impl World {
         let unit = Unit { class, id: self.last_id };
         let bucket = request.wanted.is_none().then_some((7, &class));
         let mut effects = Effects::default();
-        let birth = self.scheduler.created(&mut slot, bucket, &mut Some(class), &mut effects);
+        let birth = self.scheduler.created(
+            &mut slot,
+            bucket,
+            &mut Some(class),
+            (None, self.now),
+            &mut effects,
+        );
         match birth {
             Birth::Welcome => self.borrowed.push((unit, slot)),
             Birth::Full => {
                 request.full = Some(class);
                 self.enter(request, vec![slot]);
             }
-            Birth::Cleared => self.scheduler.free(slot, None, &mut effects),
+            Birth::Outdated | Birth::Refused(_) => self.scheduler.free(slot, None, &mut effects),
         }
         self.carry_out(effects);
     }
@@ -415,7 +423,7 @@ impl World {
     fn give_back(&mut self, unit: Unit, slot: Slot) {
         let now = self.now;
         self.event(|scheduler, effects| {
-            let plan = scheduler.plan_return(&slot, &unit, serves);
+            let plan = scheduler.plan_return(&slot, &unit, now, serves);
             scheduler.commit_return(plan, slot, unit, now, effects);
         });
     }

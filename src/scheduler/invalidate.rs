@@ -1,0 +1,23 @@
+//! Giving up all workers of before, while requests go on.
+
+use super::waiter::WaiterState;
+use super::{Effects, Scheduler};
+
+impl<K, V, B> Scheduler<K, V, B> {
+    /// What is idle goes at once, what is out as it comes back, and what comes of a creation that has
+    /// begun is not welcome. Requests stay where they are.
+    pub(crate) fn invalidate(&mut self, effects: &mut Effects<K, V, B>) {
+        self.generation += 1;
+        for waiter in self.waiters.iter_mut() {
+            if let WaiterState::Granted(slot) = &mut waiter.state {
+                // Nothing has been created in it yet.
+                slot.set_generation(self.generation);
+            }
+        }
+        self.doom_all(effects);
+        if self.commons.is_some() {
+            // Where nothing is idle any more, a bucket that has nothing may exceed the target.
+            self.settle(None, effects);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What is kept of each worker where an option asks for it: its age, and how often it was used.
+
+use std::collections::BTreeSet;
+
+use super::arena::Arena;
+use super::{BucketId, Index, Scheduler, Slot};
+
+/// What is kept of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// A number that no other worker has.
+    pub(crate) id: u64,
+    /// When it was created, in nanoseconds, as all times here.
+    pub(crate) born: u64,
+    /// When it was lent last.
+    pub(crate) lent: u64,
+    /// How often it was lent.
+    pub(crate) uses: u64,
+    /// When it is too old; `u64::MAX` for never.
+    end: u64,
+}
+
+/// What a new worker brings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Life {
+    pub(crate) id: u64,
+    /// How long it may live, in nanoseconds; `u64::MAX` for ever.
+    pub(crate) span: u64,
+}
+
+#[derive(Debug, Default)]
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct Records {
+    all: Arena<Record>,
+    /// The ends of idle workers, the earliest first, with the buckets in which they lie.
+    ends: BTreeSet<(u64, Index, BucketId)>,
+}
+
+impl Records {
+    /// Opens the record of a worker that is lent as soon as it is born.
+    pub(super) fn open(&mut self, life: Life, now: u64) -> Index {
+        let Life { id, span } = life;
+        let end = now.saturating_add(span);
+        self.all.insert(Record { id, born: now, lent: now, uses: 1, end })
+    }
+
+    pub(super) fn remove(&mut self, record: Index) {
+        self.all.remove(record);
+    }
+
+    pub(super) fn lend(&mut self, record: Index, now: u64) {
+        let record = &mut self.all[record];
+        record.lent = now;
+        record.uses += 1;
+    }
+
+    /// Whether the worker is too old.
+    pub(super) fn is_over(&self, record: Index, now: u64) -> bool {
+        self.all[record].end <= now
+    }
+
+    /// Enters the end of a worker that has become idle.
+    pub(super) fn rest(&mut self, record: Index, bucket: BucketId) {
+        let end = self.all[record].end;
+        if end < u64::MAX {
+            self.ends.insert((end, record, bucket));
+        }
+    }
+
+    pub(super) fn stir(&mut self, record: Index, bucket: BucketId) {
+        self.ends.remove(&(self.all[record].end, record, bucket));
+    }
+
+    /// The idle worker that is the first to be too old, and when that is.
+    pub(super) fn first_end(&self) -> Option<(u64, Index, BucketId)> {
+        self.ends.first().copied()
+    }
+}
+
+impl<K, V, B> Scheduler<K, V, B> {
+    /// What is kept of the worker in this slot.
+    pub(crate) fn record(&self, slot: &Slot) -> Option<Record> {
+        slot.record.map(|record| self.records.all[record])
+    }
+
+    /// Whether the worker has been used as often, or has lived as long, as it may.
+    pub(super) fn is_spent(&self, record: Index, now: u64) -> bool {
+        self.records.all[record].uses >= self.rules.max_uses || self.records.is_over(record, now)
+    }
+}

@@ -1,0 +1,56 @@
+//! Taking idle workers out, to be asked outside the lock, and putting them back where they were.
+
+use super::bucket::Idle;
+use super::{Effects, ReturnPlan, Scheduler, Slot};
+
+/// A worker that was idle, and its place among the others.
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
+pub(crate) struct Taken<V> {
+    pub(crate) value: V,
+    pub(crate) slot: Slot,
+    since: u64,
+    order: Option<u64>,
+}
+
+impl<K: Eq, V, B> Scheduler<K, V, B> {
+    /// Takes every idle worker out.
+    pub(crate) fn take_all(&mut self) -> Vec<Taken<V>> {
+        let mut all = Vec::new();
+        for bucket in self.buckets.ids() {
+            while let Some(oldest) = self.buckets[bucket].idle.front() {
+                let (since, place) = (oldest.since, oldest.place);
+                let order = place.and_then(|it| self.recency.as_ref().map(|all| all.order(it)));
+                let (value, slot) = self.take_idle(bucket, 0);
+                all.push(Taken { value, slot, since, order });
+            }
+        }
+        all
+    }
+
+    /// Carries the plan out for a worker that comes back unused; an idle one has its place again.
+    pub(crate) fn restore(
+        &mut self,
+        plan: ReturnPlan,
+        taken: Taken<V>,
+        effects: &mut Effects<K, V, B>,
+    ) {
+        let Taken { value, slot, since, order } = taken;
+        let ReturnPlan::Keep(bucket) = plan else {
+            return self.commit_return(plan, slot, value, since, effects);
+        };
+        self.idle += 1;
+        let record = slot.record;
+        let place =
+            self.recency.as_mut().zip(order).map(|(recency, order)| recency.restore(bucket, order));
+        let home = &mut self.buckets[bucket];
+        let index = match (&self.recency, place) {
+            (Some(recency), Some(place)) => home.idle.partition_point(|other| {
+                other.place.is_some_and(|other| recency.is_older(other, place))
+            }),
+            _ => home.idle.partition_point(|other| other.since < since),
+        };
+        home.insert_idle(index, Idle { value, since, place, record });
+        self.kept(bucket, record, effects);
+    }
+}

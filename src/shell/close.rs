@@ -1,0 +1,45 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::{Handle, Trade};
+
+/// Whether a pool is closed, and who wants to be told.
+#[derive(Debug, Default)]
+pub(super) struct Closing {
+    is_closed: AtomicBool,
+    told: Notify,
+}
+
+impl<T: Trade> Handle<T> {
+    /// Closes the pool for good, and returns when the last destructor has.
+    pub(crate) async fn close(&self) {
+        let clearing = self.begin_clear(true);
+        self.closing().is_closed.store(true, Ordering::Release);
+        self.closing().told.notify_waiters();
+        clearing.finish().await;
+    }
+
+    /// The same, but no longer than this. Returns how many slots are left.
+    pub(crate) async fn close_within(&self, limit: Duration) -> usize {
+        match timeout(limit, self.close()).await {
+            Ok(()) => 0,
+            Err(_) => self.status().total,
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closing().is_closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) async fn closed(&self) {
+        let mut told = std::pin::pin!(self.closing().told.notified());
+        // From here on it is told, so nothing is missed between the look and the wait.
+        told.as_mut().enable();
+        if !self.is_closed() {
+            told.await;
+        }
+    }
+}

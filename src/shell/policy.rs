@@ -1,0 +1,69 @@
+use std::iter;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::scheduler::Life;
+use crate::{PoolError, PoolRetry};
+
+/// What a pool's options ask of the shell.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Policy {
+    /// How long a request takes at most, unless it says so itself.
+    pub(crate) acquire_timeout: Option<Duration>,
+    /// `None`: a creation is nothing but a call of `create`.
+    pub(crate) creation: Option<Arc<CreationPolicy>>,
+    /// For how many nanoseconds an idle worker may rest and still need no recycling.
+    pub(crate) recycle_after: Option<u64>,
+    pub(crate) recycle_timeout: Option<Duration>,
+    pub(crate) keeps_on_panic: bool,
+    /// Whether anything is kept of each worker.
+    pub(crate) keeps_records: bool,
+    /// How many nanoseconds a worker lives, and by how many less at random; `None`: for ever.
+    pub(crate) lifetime: Option<(u64, u64)>,
+}
+
+/// How workers are created.
+#[derive(Debug)]
+pub(crate) struct CreationPolicy {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) retry: Option<PoolRetry>,
+}
+
+impl Policy {
+    /// Whether a worker has to be recycled before its next use.
+    #[inline]
+    pub(super) fn recycles(&self, rested: u64) -> bool {
+        self.recycle_after.is_some_and(|after| rested >= after)
+    }
+
+    /// For how long a worker that is idle may be lent without being recycled.
+    pub(super) fn fresh_for(&self) -> u64 {
+        self.recycle_after.unwrap_or(u64::MAX)
+    }
+
+    /// What a new worker brings.
+    pub(super) fn life(&self, id: u64) -> Option<Life> {
+        let span =
+            self.lifetime.map_or(u64::MAX, |(longest, less)| longest - fastrand::u64(..=less));
+        self.keeps_records.then_some(Life { id, span })
+    }
+
+    /// Whether an option needs the time on the way of every request.
+    pub(crate) fn needs_clock(&self) -> bool {
+        self.recycle_after.is_some_and(|after| after > 0) || self.keeps_records
+    }
+}
+
+impl CreationPolicy {
+    /// The pauses before further attempts.
+    pub(super) fn delays(&self) -> Box<dyn Iterator<Item = Duration> + Send> {
+        match &self.retry {
+            Some(retry) => Box::new(retry.delays()),
+            None => Box::new(iter::empty()),
+        }
+    }
+
+    pub(super) fn may_retry(&self, error: &PoolError) -> bool {
+        self.retry.as_ref().is_some_and(|retry| retry.is_transient(error))
+    }
+}

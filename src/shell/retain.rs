@@ -1,0 +1,71 @@
+use super::aftermath::{Aftermath, ask};
+use super::{Errands, Shell, Trade};
+use crate::scheduler::Taken;
+
+/// Idle workers that were taken out to be asked. Dropping it puts those back that are left.
+struct Asked<'a, T: Trade> {
+    left: Vec<Taken<super::Unit<T>>>,
+    shell: &'a Shell<T>,
+}
+
+impl<T: Trade> Shell<T> {
+    /// Destroys the idle workers that the predicate denies, and says how many stayed and went.
+    pub(super) fn retain(
+        &self,
+        mut is_kept: impl FnMut(&T::Worker) -> bool,
+    ) -> ((usize, usize), Aftermath) {
+        let left = self.books.with(|books| books.take_all());
+        let all = left.len();
+        let mut asked = Asked { left, shell: self };
+        let mut kept = Vec::with_capacity(all);
+        let mut errands = self.errands();
+        let mut aftermath = Aftermath::default();
+        while let Some(taken) = asked.left.pop() {
+            match ask(|| is_kept(&taken.value.worker)) {
+                Ok(true) => kept.push(taken),
+                answer => {
+                    errands.effects.doom(taken.value, taken.slot, None);
+                    if let Err(panic) = answer {
+                        // Nobody else is asked.
+                        aftermath = panic;
+                        break;
+                    }
+                }
+            }
+        }
+        let counts = (kept.len() + asked.left.len(), all - kept.len() - asked.left.len());
+        asked.left.extend(kept.into_iter().rev());
+        aftermath.then(asked.put_back());
+        aftermath.then(errands.run());
+        (counts, aftermath)
+    }
+}
+
+impl<T: Trade> Asked<'_, T> {
+    fn put_back(&mut self) -> Aftermath {
+        let shell = self.shell;
+        let mut errands: Errands<'_, T> = shell.errands();
+        let mut questions = Aftermath::default();
+        let left = std::mem::take(&mut self.left);
+        shell.with(&mut errands.effects, |books, effects| {
+            for taken in left {
+                let now = shell.clock.now();
+                let (plan, question) =
+                    Shell::<T>::plan_return(books, &taken.value, &taken.slot, now);
+                questions.then(question);
+                books.restore(plan, taken, effects);
+            }
+        });
+        // They end here, as those of a guard's drop do.
+        drop(questions);
+        errands.run()
+    }
+}
+
+impl<T: Trade> Drop for Asked<'_, T> {
+    fn drop(&mut self) {
+        if !self.left.is_empty() {
+            self.put_back().resume();
+        }
+    }
+}
