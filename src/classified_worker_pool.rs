@@ -163,6 +163,15 @@ pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C
         _ = worker;
         Ok(())
     }
+
+    /// Ends a worker in its own time: says goodbye to the other side, flushes, waits for a child.
+    ///
+    /// Called only with the options [`with_destroy_timeout`](crate::PoolOptions::with_destroy_timeout) and
+    /// [`with_maintenance`](crate::PoolOptions::with_maintenance), of every worker that the pool gives up,
+    /// in the task of the pool's own. Default: drops it. A panic harms nobody else.
+    async fn destroy(&self, worker: W) {
+        drop(worker);
+    }
 }
 
 /// The limits of a [`ClassifiedWorkerPool`]. The default has none.
@@ -812,6 +821,52 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         Ok(loan.map(|loan| ClassifiedWorkerGuard { loan }))
     }
 
+    /// Creates workers that nobody has asked for yet, one after the other, until there are `count` in
+    /// all, of whatever class the factory chooses, and returns how many it created. It never exceeds a limit, and stops early where
+    /// there is no room or somebody waits, or if a new worker belongs to a class that is full.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the factory's ends it; what was created by then stays. Besides
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig),
+    /// [`Closed`](crate::PoolErrorCode::Closed), [`Clearing`](crate::PoolErrorCode::Clearing) and
+    /// [`Cleared`](crate::PoolErrorCode::Cleared), as for a request.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the creation under way is dropped with it; the workers that were created
+    /// before stay.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
+    /// #     PoolResult,
+    /// # };
+    /// # struct Sandbox(u32);
+    /// # impl ClassifiedWorker<u32> for Sandbox {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn is_valid(&self, size: u32) -> bool { self.0 == size }
+    /// #     fn classification(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Sandboxes;
+    /// # #[async_trait::async_trait]
+    /// # impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
+    /// #     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());
+    /// assert_eq!(pool.prewarm(2).await?, 2);
+    /// assert_eq!(pool.status().idle, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn prewarm(&self, count: usize) -> PoolResult<usize> {
+        self.handle.prewarm(None, count).await
+    }
+
     /// Destroys the idle workers that have expired, and returns how many there were.
     ///
     /// The pool has no task of its own: expired workers are never handed out, but without a request
@@ -988,6 +1043,13 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
 
     async fn recycle(&self, unit: &mut Filed<C, W>) -> PoolResult<()> {
         finished(self.factory.recycle(&mut unit.worker)).await
+    }
+
+    async fn destroy(&self, unit: Filed<C, W>) {
+        let Filed { worker, key } = unit;
+        let key = Fragile::new(key);
+        finished(self.factory.destroy(worker)).await;
+        drop(key);
     }
 
     fn is_well(unit: &Filed<C, W>) -> bool {

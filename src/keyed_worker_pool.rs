@@ -148,6 +148,15 @@ pub trait KeyedWorkerFactory<K: WorkerKey, W: KeyedWorker<K>>: Send + Sync + 'st
         _ = worker;
         Ok(())
     }
+
+    /// Ends a worker in its own time: says goodbye to the other side, flushes, waits for a child.
+    ///
+    /// Called only with the options [`with_destroy_timeout`](crate::PoolOptions::with_destroy_timeout) and
+    /// [`with_maintenance`](crate::PoolOptions::with_maintenance), of every worker that the pool gives up,
+    /// in the task of the pool's own. Default: drops it. A panic harms nobody else.
+    async fn destroy(&self, worker: W) {
+        drop(worker);
+    }
 }
 
 /// The limits of a [`KeyedWorkerPool`], for each key apart. The default has none.
@@ -560,6 +569,51 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         Ok(loan.map(|loan| KeyedWorkerGuard { loan }))
     }
 
+    /// Creates workers that nobody has asked for yet, one after the other, until there are `count` in
+    /// all of this key, and returns how many it created. It never exceeds a limit, and stops early where
+    /// there is no room or somebody waits.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the factory's ends it; what was created by then stays. Besides
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig),
+    /// [`Closed`](crate::PoolErrorCode::Closed), [`Clearing`](crate::PoolErrorCode::Clearing) and
+    /// [`Cleared`](crate::PoolErrorCode::Cleared), as for a request.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the creation under way is dropped with it; the workers that were created
+    /// before stay.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{
+    /// #     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
+    /// # };
+    /// # struct Connection(u32);
+    /// # impl KeyedWorker<u32> for Connection {
+    /// #     fn is_work(&self) -> bool { true }
+    /// #     fn supports(&self, host: u32) -> bool { self.0 == host }
+    /// #     fn primary_key(&self) -> u32 { self.0 }
+    /// # }
+    /// # struct Hosts;
+    /// # #[async_trait::async_trait]
+    /// # impl KeyedWorkerFactory<u32, Connection> for Hosts {
+    /// #     async fn create(&self, host: u32) -> PoolResult<Connection> { Ok(Connection(host)) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());
+    /// assert_eq!(pool.prewarm(1, 2).await?, 2);
+    /// assert_eq!(pool.status().idle, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn prewarm(&self, key: K, count: usize) -> PoolResult<usize> {
+        self.handle.prewarm(Some(key), count).await
+    }
+
     /// Destroys the idle workers of all keys that have expired, and returns how many there were.
     ///
     /// The pool has no task of its own: expired workers are never handed out, but without a request for
@@ -764,6 +818,13 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Key
 
     async fn recycle(&self, unit: &mut Filed<K, W>) -> PoolResult<()> {
         finished(self.factory.recycle(&mut unit.worker)).await
+    }
+
+    async fn destroy(&self, unit: Filed<K, W>) {
+        let Filed { worker, key } = unit;
+        let key = Fragile::new(key);
+        finished(self.factory.destroy(worker)).await;
+        drop(key);
     }
 
     fn is_well(unit: &Filed<K, W>) -> bool {

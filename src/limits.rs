@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::PoolOptions;
 use crate::nanos::{nanos, timeout_nanos};
 use crate::scheduler::{Rules, Sharing};
-use crate::shell::{CreationPolicy, Policy};
+use crate::shell::{CreationPolicy, Keeper, Policy, Trade};
 
 /// The rules that a user's configuration asks for, and why they can't be kept, if so.
 ///
@@ -12,13 +12,20 @@ use crate::shell::{CreationPolicy, Policy};
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) rules: Rules,
-    pub(crate) policy: Policy,
+    pub(crate) policy: Arc<Policy>,
     pub(crate) invalid: Option<&'static str>,
+    /// Whether the pool has a task of its own, and how long an asynchronous end may take there.
+    maintenance: Option<Option<Duration>>,
 }
 
 impl Limits {
     pub(crate) fn new(sharing: Sharing) -> Self {
-        Self { rules: Rules::unlimited(sharing), policy: Policy::default(), invalid: None }
+        Self {
+            rules: Rules::unlimited(sharing),
+            policy: Policy::plain(),
+            invalid: None,
+            maintenance: None,
+        }
     }
 
     /// `count` for the workers of one bucket; zero is invalid because of `zero`.
@@ -56,15 +63,40 @@ impl Limits {
                  set it to 1 or more, or to None for no limit",
             );
         }
+        if options.min_idle_count > 0 {
+            if self.rules.sharing == Sharing::Apart {
+                self.invalid.get_or_insert(
+                    "pool min_idle_count is set, but a keyed pool does not know for which keys: \
+                     call prewarm() for those that you need",
+                );
+            }
+            if !options.maintenance {
+                self.invalid.get_or_insert(
+                    "pool min_idle_count is set, but there is no task that creates those workers: \
+                     set maintenance as well",
+                );
+            }
+        }
+        let shares = matches!(self.rules.sharing, Sharing::Target(_));
+        if !shares && (options.create_first || options.max_overshoot_count.is_some()) {
+            self.invalid.get_or_insert(
+                "pool create_first or max_overshoot_count is set, but only a classified pool has \
+                 classes that make way for each other: don't set them here",
+            );
+        }
+        self.rules.creates_first = options.create_first;
+        self.rules.overshoot_limit = limit(options.max_overshoot_count.flatten());
+        self.maintenance = options.maintenance.then_some(options.destroy_timeout);
+        self.rules.reserve = options.min_idle_count.into();
         self.rules.waiting_limit = options.max_waiting_count.unwrap_or(usize::MAX);
         self.rules.max_uses = options.max_use_count.unwrap_or(u64::MAX);
         let lifetime = timeout_nanos(options.max_lifetime);
-        self.policy = Policy {
+        let policy = Policy {
             acquire_timeout: options.acquire_timeout,
             creation: (options.creation_timeout.is_some() || options.creation_retry.is_some())
                 .then(|| {
                     let (timeout, retry) = (options.creation_timeout, options.creation_retry);
-                    Arc::new(CreationPolicy { timeout, retry })
+                    CreationPolicy { timeout, retry }
                 }),
             recycle_after: timeout_nanos(options.recycle_after),
             recycle_timeout: options.recycle_timeout,
@@ -77,7 +109,12 @@ impl Limits {
                 (longest, jitter.min(longest))
             }),
         };
+        self.policy = policy.shared();
         self
+    }
+
+    pub(crate) fn keeper<T: Trade>(&self) -> Option<Arc<Keeper<T>>> {
+        self.maintenance.map(Keeper::new)
     }
 
     fn positive(&mut self, count: Option<u16>, zero: &'static str) -> usize {

@@ -40,7 +40,12 @@ pub struct PoolOptions {
     pub(crate) recycle_after: Option<Duration>,
     pub(crate) recycle_timeout: Option<Duration>,
     pub(crate) keep_on_panic: bool,
+    pub(crate) maintenance: bool,
+    pub(crate) min_idle_count: u16,
+    pub(crate) destroy_timeout: Option<Duration>,
     pub(crate) worker_info: bool,
+    pub(crate) create_first: bool,
+    pub(crate) max_overshoot_count: Option<Option<u16>>,
 }
 
 /// # Waiting
@@ -196,6 +201,47 @@ impl PoolOptions {
         self
     }
 
+    /// Gives the pool a task of its own, which destroys workers that have expired or are too old without
+    /// waiting for a request, and does what the options named below ask of it.
+    ///
+    /// Default: `false`, for a library should not spawn what nobody asked for. The task is spawned on
+    /// the runtime of the first request that is not served at its first look; the pool itself can be
+    /// built anywhere. If that runtime ends, the next such request starts another one. It holds the pool
+    /// weakly and ends with it, has no timer while there is nothing to wait for, and a panic of your
+    /// code in it harms nobody. The runtime needs its time enabled.
+    #[must_use]
+    pub fn with_maintenance(mut self, maintenance: bool) -> Self {
+        self.maintenance = maintenance;
+        self
+    }
+
+    /// Keeps at least so many workers idle, as long as there is room for them and nobody waits. They
+    /// are created by the task of [`with_maintenance`](Self::with_maintenance), one after the other;
+    /// after a failure it pauses, from 100 ms up to 30 s.
+    ///
+    /// Default: 0, workers are created when somebody asks. A classified pool creates them for any class,
+    /// by `create(None)`. In a keyed pool, and without maintenance, every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): call
+    /// [`prewarm`](crate::KeyedWorkerPool::prewarm) for the keys that you need. The task starts with the
+    /// pool, if that is built in a runtime.
+    #[must_use]
+    pub fn with_min_idle_count(mut self, count: u16) -> Self {
+        self.min_idle_count = count;
+        self
+    }
+
+    /// Ends workers by the factory's `destroy`, and gives each call so long.
+    ///
+    /// Default: `None`, a worker is dropped where it is given up. The calls run in the task of
+    /// [`with_maintenance`](Self::with_maintenance); where that does not run, workers are dropped. A
+    /// worker keeps its slot until the call has ended; at the bound its future is dropped, and then the
+    /// slot is freed. When the pool is dropped, what is idle is dropped too: call `close()` before.
+    #[must_use]
+    pub fn with_destroy_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.destroy_timeout = timeout;
+        self
+    }
+
     /// Keeps a record of each worker, for `info()` on its guard.
     ///
     /// Default: `false`, for it reads the clock twice for each use. It is kept as well when a lifetime
@@ -203,6 +249,33 @@ impl PoolOptions {
     #[must_use]
     pub fn with_worker_info(mut self, keep: bool) -> Self {
         self.worker_info = keep;
+        self
+    }
+}
+
+/// # Classes
+impl PoolOptions {
+    /// Lets an idle worker make way for another class only when its replacement has been created.
+    ///
+    /// Default: `false`, the victim goes first, as scarce hardware needs it. With `true` a creation that
+    /// fails costs nothing, but the pool is above its target while it runs, by one worker for each idle
+    /// worker that is to make way. Only for a classified pool; in another one every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
+    #[must_use]
+    pub fn with_create_first(mut self, create_first: bool) -> Self {
+        self.create_first = create_first;
+        self
+    }
+
+    /// By how many workers classes that have none may exceed the target together, where nothing is idle
+    /// that could make way.
+    ///
+    /// Default: `None`, by one for each such class, as in 0.4.1. With `Some(0)` the target is a limit.
+    /// Only for a classified pool; in another one every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig).
+    #[must_use]
+    pub fn with_max_overshoot_count(mut self, count: Option<u16>) -> Self {
+        self.max_overshoot_count = Some(count);
         self
     }
 }

@@ -107,6 +107,15 @@ pub trait WorkerFactory<W: Worker>: Send + Sync + 'static {
         _ = worker;
         Ok(())
     }
+
+    /// Ends a worker in its own time: says goodbye to the other side, flushes, waits for a child.
+    ///
+    /// Called only with the options [`with_destroy_timeout`](crate::PoolOptions::with_destroy_timeout) and
+    /// [`with_maintenance`](crate::PoolOptions::with_maintenance), of every worker that the pool gives up,
+    /// in the task of the pool's own. Default: drops it. A panic harms nobody else.
+    async fn destroy(&self, worker: W) {
+        drop(worker);
+    }
 }
 
 /// The limits of a [`WorkerPool`]. The default has none.
@@ -494,6 +503,45 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
         Ok(loan.map(|loan| WorkerGuard { loan }))
     }
 
+    /// Creates workers that nobody has asked for yet, one after the other, until there are `count` in
+    /// all, and returns how many it created. It never exceeds a limit, and stops early where
+    /// there is no room or somebody waits.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the factory's ends it; what was created by then stays. Besides
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig),
+    /// [`Closed`](crate::PoolErrorCode::Closed), [`Clearing`](crate::PoolErrorCode::Clearing) and
+    /// [`Cleared`](crate::PoolErrorCode::Cleared), as for a request.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the creation under way is dropped with it; the workers that were created
+    /// before stay.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
+    /// # struct Connection;
+    /// # impl Worker for Connection { fn is_work(&self) -> bool { true } }
+    /// # struct Server;
+    /// # #[async_trait::async_trait]
+    /// # impl WorkerFactory<Connection> for Server {
+    /// #     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> PoolResult<()> {
+    /// let pool = WorkerPool::new(8, Server);
+    /// assert_eq!(pool.prewarm(2).await?, 2);
+    /// assert_eq!(pool.status().idle, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn prewarm(&self, count: usize) -> PoolResult<usize> {
+        self.handle.prewarm(None, count).await
+    }
+
     /// Destroys the idle workers that have expired, and returns how many there were.
     ///
     /// The pool has no task of its own: expired workers are never handed out, but without a request
@@ -623,6 +671,10 @@ impl<W: Worker, F: WorkerFactory<W>> Trade for Plain<W, F> {
 
     async fn recycle(&self, unit: &mut Filed<(), W>) -> PoolResult<()> {
         finished(self.factory.recycle(&mut unit.worker)).await
+    }
+
+    async fn destroy(&self, unit: Filed<(), W>) {
+        finished(self.factory.destroy(unit.worker)).await;
     }
 
     fn is_well(unit: &Filed<(), W>) -> bool {

@@ -262,7 +262,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
 
     /// The bucket, if it exists, in which the request would wait.
     #[inline]
-    fn home(&self, wish: Wish<'_, K>) -> Option<BucketId> {
+    pub(super) fn home(&self, wish: Wish<'_, K>) -> Option<BucketId> {
         match wish {
             Wish::Sole => self.buckets.sole(),
             Wish::Of { hash, key } | Wish::AnyOnceRoom { hash, key } => {
@@ -291,6 +291,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             }
         };
         self.doom_expired(Some(bucket), now, effects);
+        self.alert(effects);
         Lent { value, slot, ticket, rested, is_spent }
     }
 

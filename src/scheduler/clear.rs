@@ -21,10 +21,11 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// Nobody waits for this clear any more, be it because its bell has rung. Without another one the
     /// pool is open again, unless it is closed; what is still out stays of before, and is destroyed as
     /// it comes back.
-    pub(crate) fn end_clear(&mut self, id: ClearId) -> Option<B> {
+    pub(crate) fn end_clear(&mut self, id: ClearId, effects: &mut Effects<K, V, B>) -> Option<B> {
         let bell = self.clears.remove(&id);
         if self.clears.is_empty() && self.shut == Some(Refusal::Clearing) {
             self.shut = None;
+            self.alert(effects);
         }
         bell.flatten()
     }

@@ -53,7 +53,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
     }
 
-    fn limit(&self) -> usize {
+    pub(super) fn limit(&self) -> usize {
         self.commons.as_ref().map_or(self.rules.bucket_limit, |commons| commons.target)
     }
 

@@ -38,6 +38,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         if self.commons.is_some() {
             self.settle(Some(bucket), effects);
         }
+        self.alert(effects);
     }
 
     #[inline]
@@ -100,11 +101,18 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Falls back to the target.
     pub(super) fn doom_surplus(&mut self, effects: &mut Effects<K, V, B>) {
-        while self.commons.as_ref().is_some_and(|all| self.slots - self.leaving > all.target) {
+        while self.has_surplus() {
             if !self.doom_oldest(None, effects) {
                 break;
             }
         }
+    }
+
+    fn has_surplus(&self) -> bool {
+        // Where a victim goes last, it stays until there is a worker in its place.
+        let to_come = if self.rules.creates_first { self.creating } else { 0 };
+        let staying = self.slots - self.leaving - to_come;
+        self.commons.as_ref().is_some_and(|all| staying > all.target)
     }
 
     /// Gives up the expired workers that a request for `scope` has to clean up.

@@ -30,6 +30,7 @@ mod deadline;
 mod effects;
 mod idle;
 mod invalidate;
+mod keeper;
 mod lane;
 mod line;
 mod recency;
@@ -50,6 +51,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::arena::{Arena, Index};
 use self::bucket::{Bucket, Buckets};
 use self::commons::Commons;
+use self::keeper::Keeper;
 use self::line::Waiters;
 use self::recency::Recency;
 use self::record::Records;
@@ -154,6 +156,7 @@ pub(crate) struct Scheduler<K, V, B> {
     /// Idle workers of all buckets by their return, where an order across buckets matters.
     recency: Option<Recency>,
     commons: Option<Box<Commons>>,
+    keeper: Option<Keeper<B>>,
 }
 
 impl<K, V, B> Scheduler<K, V, B> {
@@ -183,7 +186,13 @@ impl<K, V, B> Scheduler<K, V, B> {
             parked: Arena::new(),
             recency: rules.orders_across().then(Recency::new),
             commons,
+            keeper: None,
         }
+    }
+
+    /// Whether there is one bucket for good.
+    pub(crate) fn has_sole(&self) -> bool {
+        self.buckets.sole().is_some()
     }
 
     #[inline]

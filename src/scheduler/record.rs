@@ -54,6 +54,10 @@ impl Records {
         record.uses += 1;
     }
 
+    pub(super) fn forget_use(&mut self, record: Index) {
+        self.all[record].uses -= 1;
+    }
+
     /// Whether the worker is too old.
     pub(super) fn is_over(&self, record: Index, now: u64) -> bool {
         self.all[record].end <= now

@@ -183,6 +183,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if let Some(bucket) = bucket {
             self.sweep(bucket, effects);
         }
+        self.alert(effects);
         self.tell_clears(effects);
     }
 

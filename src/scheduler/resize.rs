@@ -15,7 +15,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             if let Some(commons) = &mut self.commons {
                 commons.retiring = excess;
             }
-            return;
+            return self.alert(effects);
         }
         self.rules.bucket_limit = limit;
         for id in self.buckets.ids() {
@@ -25,6 +25,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             self.buckets[id].retiring = self.excess(Some(id));
             self.settle(Some(id), effects);
         }
+        self.alert(effects);
     }
 
     /// Something has gone, so it need not be retired as it comes back.

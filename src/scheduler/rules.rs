@@ -14,6 +14,8 @@ pub(crate) struct Rules {
     pub(crate) waiting_limit: usize,
     /// Nanoseconds after which an idle worker has expired; `None` for never.
     pub(crate) idle_timeout: Option<u64>,
+    /// How many workers the keeper keeps idle where there is room.
+    pub(crate) reserve: usize,
     /// How often a worker may be lent.
     pub(crate) max_uses: u64,
     /// How many returned workers may pass the oldest request for a bucket that could have used
@@ -21,6 +23,10 @@ pub(crate) struct Rules {
     ///
     /// Passing saves a destruction and a creation; doing so for ever would starve the older one.
     pub(crate) max_passes: u32,
+    /// Whether an idle worker makes way only when its replacement stands.
+    pub(crate) creates_first: bool,
+    /// By how many slots buckets that have nothing may exceed the target together.
+    pub(crate) overshoot_limit: usize,
     pub(crate) sharing: Sharing,
 }
 
@@ -46,8 +52,11 @@ impl Rules {
             creation_limit: usize::MAX,
             waiting_limit: usize::MAX,
             idle_timeout: None,
+            reserve: 0,
             max_uses: u64::MAX,
             max_passes: MAX_PASSES,
+            creates_first: false,
+            overshoot_limit: usize::MAX,
             sharing,
         }
     }

@@ -54,10 +54,15 @@ impl<K, V, B> Scheduler<K, V, B> {
         if !self.may_start_creation() {
             return None;
         }
+        let above = self.slots - commons.target;
+        if self.idle > 0 && self.rules.creates_first {
+            // Each has a victim of its own, which goes when the new worker stands.
+            return self.claimant().filter(|_| above < self.idle).map(Due::Grant);
+        }
         if self.idle > 0 {
             return self.claimant().map(Due::Evict);
         }
-        self.missing().map(Due::Grant)
+        self.missing().filter(|_| above < self.rules.overshoot_limit).map(Due::Grant)
     }
 
     /// Whether the limit on creations allows one more beside those that have been promised. Where a
@@ -74,7 +79,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         if !self.may_start_creation() {
             return None;
         }
-        if self.slots > commons.target {
+        if self.slots > commons.target && !self.rules.creates_first {
             // A slot that is freed vanishes, unless a bucket has nothing at all.
             return self.missing();
         }

@@ -8,7 +8,6 @@ use tokio::time::timeout_at;
 use super::aftermath::{Aftermath, ask};
 use super::bell::{Bell, Notify};
 use super::hasher::Hasher;
-use super::policy::CreationPolicy;
 use super::vacancy::{Filled, Vacancy};
 use super::waiting::{Served, Waiting};
 use super::within::within;
@@ -194,7 +193,7 @@ impl<T: Trade> Shell<T> {
         loop {
             let now = self.clock.now();
             let wish = pursuit.request.wish(None);
-            let fresh = self.policy.fresh_for();
+            let fresh = self.fresh_for;
             let mut errands = self.errands();
             let effects = &mut errands.effects;
             let lent =
@@ -222,7 +221,7 @@ impl<T: Trade> Shell<T> {
             return Verdict::Dead(Aftermath::default());
         }
         match ask(|| T::is_well(&lent.value)) {
-            Ok(true) if !self.policy.recycles(lent.rested) => Verdict::Well,
+            Ok(true) if lent.rested < self.fresh_for => Verdict::Well,
             Ok(true) => Verdict::Due,
             answer => Verdict::Dead(answer.err().unwrap_or_default()),
         }
@@ -265,6 +264,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
     /// one; but no longer than `limit`, or else than the pool allows.
     pub(crate) async fn finish(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
+        self.shell.start_keeper();
         if let Some(why) = &self.shell.invalid {
             return Err(invalid_config(why));
         }
@@ -311,7 +311,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             let served = (&mut waiting).await?;
             self.ticket = Some(waiting.ticket());
             let vacancy = match served {
-                Served::Worker(loan) if self.shell.policy.recycles(0) => {
+                Served::Worker(loan) if self.shell.fresh_for == 0 => {
                     self.dead.add(loan);
                     self.step = Step::Recycling;
                     continue;
@@ -332,13 +332,16 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     }
 
     /// Creates until there is a worker for this request; `None` if its class is full.
-    async fn create_in(&mut self, mut vacancy: Vacancy<'a, T>) -> Result<Option<Loan<T>>, Stop> {
+    async fn create_in(&mut self, mut vacancy: Vacancy<T>) -> Result<Option<Loan<T>>, Stop> {
         let shell = self.shell;
         loop {
             let unit = match &shell.policy.creation {
                 None => shell.trade.create(self.request.key()).await?,
                 // Boxed, for a timer is large and most pools have none.
-                Some(policy) => Box::pin(self.attempt(policy)).await?,
+                Some(policy) => {
+                    let key = self.request.key();
+                    Box::pin(shell.attempt(policy, key, &mut self.last_error)).await?
+                }
             };
             match vacancy.fill(unit, matches!(self.request, Request::Any)) {
                 Filled::Loan(loan) => return Ok(Some(loan)),
@@ -350,25 +353,6 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                     return Ok(None);
                 }
             }
-        }
-    }
-
-    /// Creates a worker within the time that a creation has, and again after an error that is said
-    /// to be transient.
-    async fn attempt(&mut self, policy: &CreationPolicy) -> PoolResult<Unit<T>> {
-        let shell = self.shell;
-        let mut delays = policy.delays();
-        loop {
-            let creation = shell.trade.create(self.request.key());
-            let error = match within(policy.timeout, "create()", creation).await {
-                Ok(unit) => return Ok(unit),
-                Err(error) => error,
-            };
-            let Some(delay) = delays.next().filter(|_| policy.may_retry(&error)) else {
-                return Err(error);
-            };
-            self.last_error = Some(Box::new(error));
-            tokio::time::sleep(delay).await;
         }
     }
 
@@ -467,14 +451,25 @@ impl<K: Hash> Hashed<K> {
 }
 
 impl<K: Clone> Request<K> {
-    fn key(&self) -> Option<K> {
+    /// Another request for the same.
+    pub(super) fn same(&self) -> Self {
+        match self {
+            Self::Sole => Self::Sole,
+            Self::Any => Self::Any,
+            Self::Of(Hashed { hash, key }) => {
+                Self::Of(Hashed { hash: *hash, key: Fragile::new(K::clone(key)) })
+            }
+        }
+    }
+
+    pub(super) fn key(&self) -> Option<K> {
         match self {
             Self::Of(hashed) => Some(K::clone(&hashed.key)),
             Self::Sole | Self::Any => None,
         }
     }
 
-    fn wish<'a>(&'a self, full: Option<&'a Hashed<K>>) -> Wish<'a, K> {
+    pub(super) fn wish<'a>(&'a self, full: Option<&'a Hashed<K>>) -> Wish<'a, K> {
         match (self, full) {
             (Self::Sole, _) => Wish::Sole,
             (Self::Of(Hashed { hash, key }), _) => Wish::Of { hash: *hash, key },

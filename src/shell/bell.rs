@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Trade;
 use super::clear::Clearance;
+use super::keeper::Keeper;
 
 #[cfg(not(loom))]
 pub(super) use notify_future::{Notify, NotifyWaiter};
@@ -15,6 +16,7 @@ pub(super) use self::stand_in::{Notify, NotifyWaiter};
 pub(super) enum Bell<T: Trade> {
     Request(Notify<()>),
     Part(Arc<Clearance<T>>),
+    Keeper(Arc<Keeper<T>>),
 }
 
 impl<T: Trade> Bell<T> {
@@ -22,6 +24,7 @@ impl<T: Trade> Bell<T> {
         match self {
             Self::Request(bell) => bell.notify(()),
             Self::Part(clearance) => clearance.part_is_empty(),
+            Self::Keeper(keeper) => keeper.ring(),
         }
     }
 }

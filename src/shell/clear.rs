@@ -38,7 +38,10 @@ impl<T: Trade> Clearance<T> {
     fn open(&self) -> Aftermath {
         let mut aftermath = Aftermath::default();
         for part in self.parts.iter().filter_map(Weak::upgrade) {
-            let unrung = part.books.with(|books| books.end_clear(self.id));
+            let mut errands = part.errands();
+            let unrung = part.books.with(|books| books.end_clear(self.id, &mut errands.effects));
+            aftermath.then(errands.run());
+            drop(errands);
             aftermath.run(|| drop(unrung));
             // The last one out drops the factory.
             aftermath.run(|| drop(part));

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::aftermath::Aftermath;
 use super::{Loan, Shell, Trade, Unit};
-use crate::scheduler::Slot;
+use crate::scheduler::{Doomed, Slot};
 
 /// Workers that a request was given in vain, and the slots that it holds because of them. Dropping
 /// it destroys the ones and gives back the others.
@@ -60,13 +60,17 @@ impl<'a, T: Trade> Dead<'a, T> {
         self.workers.pop().map(|(unit, slot)| Loan::new(unit, slot, shell))
     }
 
-    /// Destroys the workers, so that all slots are empty, and lends those.
+    /// Destroys the workers, so that their slots are empty, and lends those.
     pub(super) fn buried(&mut self) -> &mut Vec<Slot> {
         if !self.workers.is_empty() {
             let mut aftermath = Aftermath::default();
-            for (unit, slot) in self.workers.drain(..) {
-                unit.destroy(&mut aftermath);
-                self.empty.push(slot);
+            for (value, slot) in self.workers.drain(..) {
+                let doomed = Doomed { value, slot, heir: None };
+                // What the keeper sees to keeps its slot until then.
+                if let Err(doomed) = self.shell.bury(doomed) {
+                    doomed.value.destroy(&mut aftermath);
+                    self.empty.push(doomed.slot);
+                }
             }
             aftermath.resume();
         }

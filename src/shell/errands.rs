@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 use super::aftermath::Aftermath;
 use super::{BookEffects, Books, Shell, Trade};
@@ -13,12 +14,12 @@ use crate::scheduler::{Doomed, Effect, Effects};
 pub(super) struct Errands<'a, T: Trade> {
     /// Empty whenever this is dropped; the compiler need not look into it.
     pub(super) effects: ManuallyDrop<BookEffects<T>>,
-    shell: &'a Shell<T>,
+    shell: &'a Arc<Shell<T>>,
 }
 
 impl<T: Trade> Shell<T> {
     #[inline]
-    pub(super) fn errands(&self) -> Errands<'_, T> {
+    pub(super) fn errands(self: &Arc<Self>) -> Errands<'_, T> {
         Errands::of(Errands::nothing(), self)
     }
 }
@@ -31,7 +32,7 @@ impl<'a, T: Trade> Errands<'a, T> {
 
     /// Those of an event that can't have panicked since it began to change anything.
     #[inline]
-    pub(super) fn of(effects: ManuallyDrop<BookEffects<T>>, shell: &'a Shell<T>) -> Self {
+    pub(super) fn of(effects: ManuallyDrop<BookEffects<T>>, shell: &'a Arc<Shell<T>>) -> Self {
         Self { effects, shell }
     }
 
@@ -71,7 +72,9 @@ impl<'a, T: Trade> Errands<'a, T> {
             aftermath.then(self.ring());
             self.effects.drain(|destructor| destructors.push_back(destructor));
             match destructors.pop_front() {
-                Some(Effect::Destroy(Doomed { value, slot, heir })) => {
+                Some(Effect::Destroy(doomed)) => {
+                    let Err(doomed) = self.shell.bury(doomed) else { continue };
+                    let Doomed { value, slot, heir } = doomed;
                     value.destroy(&mut aftermath);
                     let free = |books: &mut Books<T>, effects: &mut BookEffects<T>| {
                         books.free(slot, heir, effects);

@@ -6,6 +6,7 @@ use super::acquire::{Hashed, Request};
 use super::aftermath::Aftermath;
 use super::close::Closing;
 use super::hasher::Hasher;
+use super::keeper::Keeper;
 use super::lock::Lock;
 use super::{BookEffects, Books, Shell, Trade};
 use crate::error::invalid_config;
@@ -24,13 +25,16 @@ pub(crate) struct Handle<T: Trade> {
     hasher: Hasher,
     last_clear: AtomicU64,
     closing: Closing,
+    keeper: Option<Arc<Keeper<T>>>,
 }
 
 impl<T: Trade> Handle<T> {
     /// `sole` is the key of the one bucket of a pool that has no keys.
     pub(crate) fn new(trade: T, limits: Limits, sole: Option<T::Key>) -> Self {
         let hasher = Hasher::default();
-        Self::of(Box::new([Shell::new(trade, hasher.clone(), &limits, sole)]), hasher)
+        let keeper = limits.keeper();
+        let part = Shell::new(trade, hasher.clone(), &limits, sole, keeper.clone());
+        Self::of(Box::new([part]), hasher, keeper, limits.rules.reserve > 0)
     }
 
     /// A pool in this many parts.
@@ -39,13 +43,27 @@ impl<T: Trade> Handle<T> {
         T: Clone,
     {
         let hasher = Hasher::default();
+        let keeper = limits.keeper();
         let trades = iter::repeat_n(trade, count);
-        let parts = trades.map(|trade| Shell::new(trade, hasher.clone(), &limits, None));
-        Self::of(parts.collect(), hasher)
+        let part = |trade| Shell::new(trade, hasher.clone(), &limits, None, keeper.clone());
+        let parts = trades.map(part).collect();
+        Self::of(parts, hasher, keeper, false)
     }
 
-    fn of(parts: Box<[Arc<Shell<T>>]>, hasher: Hasher) -> Self {
-        Self { parts, hasher, last_clear: AtomicU64::new(0), closing: Closing::default() }
+    fn of(
+        parts: Box<[Arc<Shell<T>>]>,
+        hasher: Hasher,
+        keeper: Option<Arc<Keeper<T>>>,
+        starts: bool,
+    ) -> Self {
+        if let Some(keeper) = &keeper {
+            keeper.keep(&parts);
+            if starts {
+                keeper.start();
+            }
+        }
+        let (last_clear, closing) = (AtomicU64::new(0), Closing::default());
+        Self { parts, hasher, last_clear, closing, keeper }
     }
 
     pub(super) fn parts(&self) -> &[Arc<Shell<T>>] {
@@ -73,6 +91,15 @@ impl<T: Trade> Handle<T> {
 
     pub(super) fn next_clear(&self) -> ClearId {
         ClearId(self.last_clear.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Creates workers of this key or, in a pool without, of any, until there are `count`.
+    pub(crate) async fn prewarm(&self, key: Option<T::Key>, count: usize) -> PoolResult<usize> {
+        let (part, request) = match key {
+            Some(key) => self.request_of(key),
+            None => (self.whole(), self.whole().any()),
+        };
+        part.prewarm(request, count).await
     }
 
     pub(super) fn closing(&self) -> &Closing {
@@ -156,6 +183,9 @@ impl<T: Trade> Handle<T> {
 
 impl<T: Trade> Drop for Handle<T> {
     fn drop(&mut self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.end();
+        }
         let mut aftermath = Aftermath::default();
         for part in mem::take(&mut self.parts) {
             aftermath.then(part.dissolve());

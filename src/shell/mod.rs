@@ -11,11 +11,13 @@ mod bell;
 mod clear;
 mod clock;
 mod close;
+mod creation;
 mod dead;
 mod errands;
 mod fragile;
 mod handle;
 mod hasher;
+mod keeper;
 mod loan;
 mod lock;
 mod policy;
@@ -35,11 +37,12 @@ use self::errands::Errands;
 use self::hasher::Hasher;
 use self::lock::Lock;
 use crate::limits::Limits;
-use crate::scheduler::{Counts, Effects, Scheduler, Slot};
+use crate::scheduler::{Counts, Doomed, Effects, Scheduler, Slot};
 
 pub(crate) use self::acquire::{Begun, Request, Step};
 pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
+pub(crate) use self::keeper::Keeper;
 pub(crate) use self::loan::Loan;
 pub(crate) use self::policy::{CreationPolicy, Policy};
 pub(crate) use self::trade::{Filed, Trade, Unit, file, finished, made};
@@ -52,23 +55,54 @@ pub(crate) struct Shell<T: Trade> {
     trade: T,
     hasher: Hasher,
     clock: Clock,
-    policy: Policy,
+    /// For how many nanoseconds an idle worker may rest and still need no recycling.
+    fresh_for: u64,
+    policy: Arc<Policy>,
     /// Why no request can be served, if the limits make no sense.
     invalid: Option<&'static str>,
     books: Lock<Books<T>>,
+    keeper: Option<Arc<Keeper<T>>>,
 }
 
 impl<T: Trade> Shell<T> {
-    fn new(trade: T, hasher: Hasher, limits: &Limits, sole: Option<T::Key>) -> Arc<Self> {
+    fn new(
+        trade: T,
+        hasher: Hasher,
+        limits: &Limits,
+        sole: Option<T::Key>,
+        keeper: Option<Arc<Keeper<T>>>,
+    ) -> Arc<Self> {
         let rules = limits.rules;
         Arc::new(Self {
             trade,
             hasher,
             clock: Clock::new(rules.idle_timeout.is_some() || limits.policy.needs_clock()),
-            policy: limits.policy.clone(),
+            fresh_for: limits.policy.recycle_after.unwrap_or(u64::MAX),
+            policy: Arc::clone(&limits.policy),
             invalid: limits.invalid,
             books: Lock::new(Scheduler::new(rules, sole)),
+            keeper,
         })
+    }
+
+    /// Starts the task of the pool's own, if there is to be one and it does not run.
+    fn start_keeper(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.start();
+        }
+    }
+
+    /// A request for whatever worker there may be.
+    fn any(&self) -> Request<T::Key> {
+        if self.books.with(|books| books.has_sole()) { Request::Sole } else { Request::Any }
+    }
+
+    /// Hands a worker that is to be destroyed to the keeper, if that sees to it.
+    fn bury(self: &Arc<Self>, doomed: Doomed<Unit<T>>) -> Result<(), Doomed<Unit<T>>> {
+        match &self.keeper {
+            Some(keeper) => keeper.bury(doomed, self),
+            None => Err(doomed),
+        }
     }
 
     /// Runs an event that may give something out, which is not for those whose deadline has come.
@@ -87,7 +121,7 @@ impl<T: Trade> Shell<T> {
     }
 
     /// Destroys what has expired, and says how many that were.
-    fn expire(&self) -> (usize, Aftermath) {
+    fn expire(self: &Arc<Self>) -> (usize, Aftermath) {
         let now = self.clock.now();
         let mut errands = self.errands();
         let count = self.with(&mut errands.effects, |books, effects| books.expire(now, effects));
@@ -95,7 +129,7 @@ impl<T: Trade> Shell<T> {
     }
 
     /// The pool itself is gone: nobody can ask for what is idle or still comes back.
-    fn dissolve(&self) -> Aftermath {
+    fn dissolve(self: &Arc<Self>) -> Aftermath {
         let mut errands = self.errands();
         self.books.with(|books| books.retire_all(&mut errands.effects));
         errands.run()
@@ -107,14 +141,14 @@ impl<T: Trade> Shell<T> {
     }
 
     /// A worker in hand is at an end; its slot is free once it is destroyed.
-    fn destroy(&self, unit: Unit<T>, slot: Slot) -> Aftermath {
+    fn destroy(self: &Arc<Self>, unit: Unit<T>, slot: Slot) -> Aftermath {
         let mut errands = self.errands();
         errands.effects.doom(unit, slot, None);
         errands.run()
     }
 
     /// Gives a slot back in which there is no worker.
-    fn free(&self, slot: Slot) -> Aftermath {
+    fn free(self: &Arc<Self>, slot: Slot) -> Aftermath {
         let mut errands = self.errands();
         self.with(&mut errands.effects, |books, effects| books.free(slot, None, effects));
         errands.run()

@@ -1,17 +1,17 @@
 use std::iter;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use crate::scheduler::Life;
 use crate::{PoolError, PoolRetry};
 
 /// What a pool's options ask of the shell.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Policy {
     /// How long a request takes at most, unless it says so itself.
     pub(crate) acquire_timeout: Option<Duration>,
     /// `None`: a creation is nothing but a call of `create`.
-    pub(crate) creation: Option<Arc<CreationPolicy>>,
+    pub(crate) creation: Option<CreationPolicy>,
     /// For how many nanoseconds an idle worker may rest and still need no recycling.
     pub(crate) recycle_after: Option<u64>,
     pub(crate) recycle_timeout: Option<Duration>,
@@ -30,15 +30,21 @@ pub(crate) struct CreationPolicy {
 }
 
 impl Policy {
-    /// Whether a worker has to be recycled before its next use.
-    #[inline]
-    pub(super) fn recycles(&self, rested: u64) -> bool {
-        self.recycle_after.is_some_and(|after| rested >= after)
+    /// The policy of all pools without such options, which share it.
+    pub(crate) fn plain() -> Arc<Self> {
+        static PLAIN: LazyLock<Arc<Policy>> = LazyLock::new(Arc::default);
+        Arc::clone(&PLAIN)
     }
 
-    /// For how long a worker that is idle may be lent without being recycled.
-    pub(super) fn fresh_for(&self) -> u64 {
-        self.recycle_after.unwrap_or(u64::MAX)
+    /// Shares the plain one, if this is no other.
+    pub(crate) fn shared(self) -> Arc<Self> {
+        let has_times = [self.acquire_timeout, self.recycle_timeout].iter().any(Option::is_some);
+        let is_plain = !has_times
+            && self.creation.is_none()
+            && self.recycle_after.is_none()
+            && self.lifetime.is_none()
+            && !(self.keeps_on_panic || self.keeps_records);
+        if is_plain { Self::plain() } else { Arc::new(self) }
     }
 
     /// What a new worker brings.

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::aftermath::{Aftermath, ask};
 use super::{Errands, Shell, Trade};
 use crate::scheduler::Taken;
@@ -5,13 +7,13 @@ use crate::scheduler::Taken;
 /// Idle workers that were taken out to be asked. Dropping it puts those back that are left.
 struct Asked<'a, T: Trade> {
     left: Vec<Taken<super::Unit<T>>>,
-    shell: &'a Shell<T>,
+    shell: &'a Arc<Shell<T>>,
 }
 
 impl<T: Trade> Shell<T> {
     /// Destroys the idle workers that the predicate denies, and says how many stayed and went.
     pub(super) fn retain(
-        &self,
+        self: &Arc<Self>,
         mut is_kept: impl FnMut(&T::Worker) -> bool,
     ) -> ((usize, usize), Aftermath) {
         let left = self.books.with(|books| books.take_all());

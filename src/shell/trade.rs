@@ -20,6 +20,9 @@ pub(crate) trait Trade: Send + Sync + 'static {
     /// Resets and verifies an idle worker before its next use.
     fn recycle(&self, unit: &mut Unit<Self>) -> impl Future<Output = PoolResult<()>> + Send;
 
+    /// Ends a worker in its own time.
+    fn destroy(&self, unit: Unit<Self>) -> impl Future<Output = ()> + Send;
+
     /// Whether the worker works and still is what it was when it was created.
     fn is_well(unit: &Unit<Self>) -> bool;
 
@@ -67,9 +70,7 @@ pub(crate) fn file<K: Clone + Eq, W>(
 }
 
 /// Awaits a call of the factory's, whose future's destructor may panic as well.
-pub(crate) async fn finished(
-    call: Pin<Box<dyn Future<Output = PoolResult<()>> + Send + '_>>,
-) -> PoolResult<()> {
+pub(crate) async fn finished<R>(call: Pin<Box<dyn Future<Output = R> + Send + '_>>) -> R {
     let mut call = Fragile::new(call);
     let finished = call.as_mut().await;
     drop(call);

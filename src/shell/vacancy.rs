@@ -6,18 +6,18 @@ use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Refusal, Slot};
 
 /// A slot in which a worker may be created. Dropping it gives the slot back.
-pub(super) struct Vacancy<'a, T: Trade> {
+pub(super) struct Vacancy<T: Trade> {
     slot: Option<Slot>,
-    shell: &'a Arc<Shell<T>>,
+    shell: Arc<Shell<T>>,
 }
 
 /// What became of a new worker.
-pub(super) enum Filled<'a, T: Trade> {
+pub(super) enum Filled<T: Trade> {
     Loan(Loan<T>),
     /// Destroyed, for the bucket of this key is full. This is the slot, for another try.
     Full(Slot, Hashed<T::Key>),
     /// Destroyed, for all workers of before were given up meanwhile. The slot is this request's still.
-    Outdated(Vacancy<'a, T>),
+    Outdated(Vacancy<T>),
     /// Destroyed, for a clear had begun.
     Refused(Refusal),
 }
@@ -27,16 +27,16 @@ const HELD: &str = "a vacancy holds its slot until it is dropped";
 /// The number of the last worker of all pools.
 static LAST_WORKER: AtomicU64 = AtomicU64::new(0);
 
-impl<'a, T: Trade> Vacancy<'a, T> {
-    pub(super) fn new(slot: Slot, shell: &'a Arc<Shell<T>>) -> Self {
-        Self { slot: Some(slot), shell }
+impl<T: Trade> Vacancy<T> {
+    pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
+        Self { slot: Some(slot), shell: Arc::clone(shell) }
     }
 
     /// Puts a new worker in. `for_any`: it was created for a request that named no key.
-    pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<'a, T> {
+    pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
         // Each on its own: both may panic when they are dropped.
         let (worker, key) = (Fragile::new(unit.worker), Fragile::new(unit.key));
-        let shell = self.shell;
+        let shell = Arc::clone(&self.shell);
         let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &shell.hasher));
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
@@ -50,7 +50,7 @@ impl<'a, T: Trade> Vacancy<'a, T> {
         match (birth, class) {
             (Birth::Welcome, class) => {
                 let unit = Filed { worker: worker.into_inner(), key: key.into_inner() };
-                let loan = Loan::new(unit, self.slot.take().expect(HELD), shell);
+                let loan = Loan::new(unit, self.slot.take().expect(HELD), &shell);
                 drop((class, spare_key));
                 Filled::Loan(errands.run_before(loan))
             }
@@ -80,7 +80,7 @@ impl<T: Trade> Shell<T> {
     }
 }
 
-impl<T: Trade> Drop for Vacancy<'_, T> {
+impl<T: Trade> Drop for Vacancy<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.shell.free(slot).resume();

@@ -21,7 +21,7 @@ pub(super) enum Served<'a, T: Trade> {
     Worker(Loan<T>),
     /// A worker of before all were given up.
     Outdated(Dead<'a, T>),
-    Create(Vacancy<'a, T>),
+    Create(Vacancy<T>),
 }
 
 const RUNG: &str = "the bell of a waiter rings once, when there is something to collect";

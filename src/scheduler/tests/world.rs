@@ -231,11 +231,15 @@ impl World {
             }
             Choice::AbandonClear(index) => {
                 let id = self.clears.remove(index);
-                assert_eq!(self.scheduler.end_clear(id), Some(Bell::Clear(id)));
+                let mut effects = Effects::default();
+                assert_eq!(self.scheduler.end_clear(id, &mut effects), Some(Bell::Clear(id)));
+                self.carry_out(effects);
             }
             Choice::EndClear(index) => {
                 let id = self.told.remove(index);
-                assert_eq!(self.scheduler.end_clear(id), None);
+                let mut effects = Effects::default();
+                assert_eq!(self.scheduler.end_clear(id, &mut effects), None);
+                self.carry_out(effects);
             }
         }
     }

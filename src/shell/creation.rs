@@ -1,0 +1,88 @@
+use std::sync::Arc;
+
+use super::acquire::Request;
+use super::policy::CreationPolicy;
+use super::vacancy::{Filled, Vacancy};
+use super::within::within;
+use super::{Fragile, Shell, Trade, Unit};
+use crate::error::{invalid_config, refused};
+use crate::{PoolError, PoolResult};
+
+impl<T: Trade> Shell<T> {
+    /// Creates a worker within the time that a creation has, and again after an error that is said
+    /// to be transient.
+    pub(super) async fn attempt(
+        &self,
+        policy: &CreationPolicy,
+        key: Option<T::Key>,
+        last_error: &mut Option<Box<PoolError>>,
+    ) -> PoolResult<Unit<T>> {
+        let key = Fragile::new(key);
+        let mut delays = policy.delays();
+        loop {
+            let creation = self.trade.create(Option::clone(&key));
+            let error = match within(policy.timeout, "create()", creation).await {
+                Ok(unit) => return Ok(unit),
+                Err(error) => error,
+            };
+            if !policy.may_retry(&error) {
+                return Err(error);
+            }
+            let Some(delay) = delays.next() else { return Err(error) };
+            *last_error = Some(Box::new(error));
+            tokio::time::sleep(delay).await;
+        }
+    }
+
+    /// Creates a worker that nobody has asked for, and lets it become idle. `false`: its class is full.
+    pub(super) async fn create_spare(
+        self: &Arc<Self>,
+        request: Request<T::Key>,
+        mut vacancy: Vacancy<T>,
+    ) -> PoolResult<bool> {
+        loop {
+            let key = request.key();
+            let unit = match &self.policy.creation {
+                None => self.trade.create(key).await?,
+                Some(policy) => self.attempt(policy, key, &mut None).await?,
+            };
+            match vacancy.fill(unit, matches!(request, Request::Any)) {
+                Filled::Loan(loan) => {
+                    loan.bank();
+                    return Ok(true);
+                }
+                Filled::Refused(refusal) => return Err(refused(refusal)),
+                Filled::Outdated(same) => vacancy = same,
+                Filled::Full(slot, _class) => {
+                    self.free(slot).resume();
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// Creates workers, one after the other, until there are `count`, and says how many it created.
+    pub(crate) async fn prewarm(
+        self: &Arc<Self>,
+        request: Request<T::Key>,
+        count: usize,
+    ) -> PoolResult<usize> {
+        self.start_keeper();
+        if let Some(why) = &self.invalid {
+            return Err(invalid_config(why));
+        }
+        let mut created = 0;
+        loop {
+            let wish = request.wish(None);
+            let mut spare_key = Fragile::new(wish.key().cloned());
+            let slot = self.books.with(|books| books.open_spare(wish, count, &mut spare_key));
+            let Some(slot) = slot.map_err(refused)? else { return Ok(created) };
+            let vacancy = Vacancy::new(slot, self);
+            drop(spare_key);
+            if !self.create_spare(request.same(), vacancy).await? {
+                return Ok(created);
+            }
+            created += 1;
+        }
+    }
+}
