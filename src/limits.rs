@@ -84,6 +84,7 @@ impl Limits {
                  classes that make way for each other: don't set them here",
             );
         }
+        self.rules.creates_apart = options.detached_creation;
         self.rules.creates_first = options.create_first;
         self.rules.overshoot_limit = limit(options.max_overshoot_count.flatten());
         self.maintenance = options.maintenance.then_some(options.destroy_timeout);
@@ -100,6 +101,7 @@ impl Limits {
                 }),
             recycle_after: timeout_nanos(options.recycle_after),
             recycle_timeout: options.recycle_timeout,
+            creates_apart: options.detached_creation,
             keeps_on_panic: options.keep_on_panic,
             keeps_records: options.worker_info
                 || lifetime.is_some()

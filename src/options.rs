@@ -34,6 +34,7 @@ pub struct PoolOptions {
     pub(crate) max_waiting_count: Option<usize>,
     pub(crate) creation_timeout: Option<Duration>,
     pub(crate) creation_retry: Option<PoolRetry>,
+    pub(crate) detached_creation: bool,
     pub(crate) max_lifetime: Option<Duration>,
     pub(crate) max_lifetime_jitter: Option<Duration>,
     pub(crate) max_use_count: Option<u64>,
@@ -124,6 +125,22 @@ impl PoolOptions {
     #[must_use]
     pub fn with_creation_retry(mut self, retry: Option<PoolRetry>) -> Self {
         self.creation_retry = retry;
+        self
+    }
+
+    /// Lets each creation go on in a task of its own, while the request for which it was begun keeps its
+    /// place in the line and takes whichever comes first, a worker that is returned or a new one.
+    ///
+    /// Default: `false`, a creation runs inside its request, and is dropped with it. With `true` a caller
+    /// that gives up costs nothing: its worker is finished all the same, and is for the next, or becomes
+    /// idle. There are never more creations than requests wait for. A creation that fails is its request's
+    /// error, if that still waits; one that panics goes on there.
+    ///
+    /// The tasks are spawned on the runtime of the request; without one, a creation runs inside it. They
+    /// hold the factory, but not the pool.
+    #[must_use]
+    pub fn with_detached_creation(mut self, detached: bool) -> Self {
+        self.detached_creation = detached;
         self
     }
 

@@ -195,9 +195,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
 
     /// Takes what a waiter was given; `None` if that is nothing yet.
     pub(crate) fn collect(&mut self, id: WaiterId) -> Option<Grant<V>> {
-        let grant = self.take_grant(id);
-        if let Some(Grant::Worker(_, Slot { record: Some(record), .. })) = grant {
-            self.records.lend(record, self.latest);
+        let mut grant = self.take_grant(id);
+        match &mut grant {
+            Some(Grant::Worker(_, Slot { record: Some(record), .. })) => {
+                self.records.lend(*record, self.latest);
+            }
+            Some(Grant::Create(slot)) => self.begin_creation(slot),
+            _ => {}
         }
         grant
     }

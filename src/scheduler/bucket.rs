@@ -25,6 +25,8 @@ pub(super) struct Bucket<K, V> {
     /// How many of those that are out have to go as they come back, where buckets have nothing to do
     /// with each other.
     pub(super) retiring: usize,
+    /// Creations that go on apart from the requests for which they were begun.
+    pub(super) apart: usize,
     /// Slots being cleared for requests in `line`.
     pub(super) promised: usize,
     /// Front: least recently used. Back: most recently.
@@ -56,6 +58,7 @@ impl<K, V> Bucket<K, V> {
             creating: 0,
             leaving: 0,
             retiring: 0,
+            apart: 0,
             promised: 0,
             idle: VecDeque::new(),
             line: Line::default(),
@@ -65,6 +68,18 @@ impl<K, V> Bucket<K, V> {
 
     fn is_needed(&self) -> bool {
         self.slots > 0 || !self.line.is_empty() || !self.bounced.is_empty()
+    }
+
+    /// Whether more requests wait than creations go on for them.
+    #[inline]
+    pub(super) fn needs_creation(&self) -> bool {
+        self.apart + self.promised < self.waiting()
+    }
+
+    /// How many requests wait.
+    #[inline]
+    pub(super) fn waiting(&self) -> usize {
+        self.line.len() + self.bounced.len()
     }
 
     pub(super) fn id(&self) -> BucketId {

@@ -16,6 +16,8 @@ pub(super) struct Commons {
     pub(super) target: usize,
     /// How many of those that are out have to go as they come back.
     pub(super) retiring: usize,
+    /// Creations for no bucket in particular that go on apart from their requests.
+    pub(super) apart: usize,
     /// Slots being cleared for a request.
     pub(super) promised: usize,
     /// Queued requests for any worker.
@@ -35,6 +37,7 @@ impl Commons {
         Self {
             target,
             retiring: 0,
+            apart: 0,
             promised: 0,
             anyone: Line::default(),
             heads: BTreeMap::new(),
@@ -51,7 +54,7 @@ impl Commons {
         waiters: &Waiters<B>,
         bucket_limit: usize,
     ) {
-        let has_room = bucket.slots < bucket_limit;
+        let has_room = bucket.slots < bucket_limit && bucket.apart < bucket.waiting();
         if let Some(head) = waiters.first(&bucket.line) {
             self.heads.insert(head, Lane::Of(bucket.id()));
             if has_room {
@@ -93,7 +96,9 @@ impl Commons {
         let result = change(&mut self.anyone, waiters);
         if let Some(head) = waiters.first(&self.anyone) {
             self.heads.insert(head, Lane::Any);
-            self.takers.insert(head);
+            if self.apart < self.anyone.len() {
+                self.takers.insert(head);
+            }
         }
         result
     }

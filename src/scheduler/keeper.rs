@@ -34,7 +34,14 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Opens a slot for a worker in reserve.
     pub(crate) fn open_reserve(&mut self) -> Option<Slot> {
-        self.lacks_reserve().then(|| self.open_slot(self.buckets.sole()))
+        self.lacks_reserve().then(|| self.open_own(self.buckets.sole()))
+    }
+
+    /// A slot for a creation that begins at once.
+    fn open_own(&mut self, bucket: Option<BucketId>) -> Slot {
+        let mut slot = self.open_slot(bucket);
+        self.begin_creation(&mut slot);
+        slot
     }
 
     /// Tells the keeper, if there is one that rests, when there is something to do.
@@ -115,7 +122,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             }
             _ => None,
         });
-        Ok(Some(self.open_slot(home)))
+        Ok(Some(self.open_own(home)))
     }
 
     /// The worker in this slot was created, but nobody has used it.

@@ -21,6 +21,7 @@
 //! Every [`Slot`] that the scheduler gives out must come back to it exactly once.
 
 mod acquire;
+mod apart;
 mod arena;
 mod bucket;
 mod clear;
@@ -236,13 +237,18 @@ impl<K, V, B> Scheduler<K, V, B> {
                 bucket.creating += 1;
             });
         }
-        Slot { bucket, record: None, stamp: Stamp::new(self.generation, Stage::Creating) }
+        let stamp = Stamp::new(self.generation, Stage::Granted);
+        let mut slot = Slot { bucket, record: None, stamp };
+        if !self.rules.creates_apart {
+            slot.set_stage(Stage::Creating);
+        }
+        slot
     }
 
     /// Uncounts a slot, whose bucket may now be swept.
-    fn close_slot(&mut self, slot: Slot) -> Option<BucketId> {
-        let was_creation = usize::from(slot.stage() == Stage::Creating);
+    fn close_slot(&mut self, mut slot: Slot) -> Option<BucketId> {
         let was_leaving = usize::from(slot.stage() == Stage::Leaving);
+        let was_creation = usize::from(self.end_creation(&mut slot));
         self.slots -= 1;
         self.creating -= was_creation;
         self.leaving -= was_leaving;

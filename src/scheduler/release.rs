@@ -72,6 +72,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if let Some(id) = slot.bucket {
             self.change(id, |bucket, _| bucket.slots += 1);
         }
+        self.end_creation(&mut Slot { bucket: expected, record: None, stamp: slot.stamp });
         self.creating -= 1;
         slot.set_stage(Stage::Live);
         slot.record = life.map(|life| self.records.open(life, now));

@@ -23,6 +23,8 @@ pub(crate) struct Rules {
     ///
     /// Passing saves a destruction and a creation; doing so for ever would starve the older one.
     pub(crate) max_passes: u32,
+    /// Whether creations go on apart from the requests for which they are begun.
+    pub(crate) creates_apart: bool,
     /// Whether an idle worker makes way only when its replacement stands.
     pub(crate) creates_first: bool,
     /// By how many slots buckets that have nothing may exceed the target together.
@@ -55,6 +57,7 @@ impl Rules {
             reserve: 0,
             max_uses: u64::MAX,
             max_passes: MAX_PASSES,
+            creates_apart: false,
             creates_first: false,
             overshoot_limit: usize::MAX,
             sharing,

@@ -36,8 +36,9 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     fn due_in(&self, bucket: BucketId) -> Option<WaiterId> {
         let bucket = &self.buckets[bucket];
-        let may_create =
-            bucket.slots < self.rules.bucket_limit && bucket.creating < self.rules.creation_limit;
+        let may_create = bucket.slots < self.rules.bucket_limit
+            && bucket.creating < self.rules.creation_limit
+            && bucket.needs_creation();
         self.waiters.first(&bucket.line).filter(|_| may_create)
     }
 
@@ -92,7 +93,8 @@ impl<K, V, B> Scheduler<K, V, B> {
                 continue;
             };
             let bucket = &self.buckets[bucket];
-            if bucket.slots + bucket.promised < self.rules.bucket_limit {
+            let has_room = bucket.slots + bucket.promised < self.rules.bucket_limit;
+            if has_room && bucket.needs_creation() {
                 // Promises go to the oldest first, so few are stepped over.
                 let mut line = self.waiters.in_line(&bucket.line);
                 let first = line.find(|&id| !self.waiters[id].promised);

@@ -5,6 +5,8 @@ pub(super) struct Stamp(u64);
 /// How far a slot has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
+    /// Given to a request that has not collected it, where it will not create by itself.
+    Granted,
     Creating,
     Live,
     /// Given up by the scheduler itself, to be destroyed.
@@ -27,8 +29,9 @@ impl Stamp {
     #[inline]
     pub(super) fn stage(self) -> Stage {
         match self.0 & ((1 << STAGE_BITS) - 1) {
-            0 => Stage::Creating,
-            1 => Stage::Live,
+            0 => Stage::Granted,
+            1 => Stage::Creating,
+            2 => Stage::Live,
             _ => Stage::Leaving,
         }
     }
@@ -37,7 +40,7 @@ impl Stamp {
 #[cfg(test)]
 #[test]
 fn a_stamp_says_what_it_was_made_of() {
-    for stage in [Stage::Creating, Stage::Live, Stage::Leaving] {
+    for stage in [Stage::Granted, Stage::Creating, Stage::Live, Stage::Leaving] {
         for generation in [0, 1, u64::MAX >> STAGE_BITS] {
             let stamp = Stamp::new(generation, stage);
             assert_eq!((stamp.generation(), stamp.stage()), (generation, stage));

@@ -1,11 +1,15 @@
+use std::future::poll_fn;
 use std::hash::{BuildHasher, Hash};
 use std::mem::{self, ManuallyDrop};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::timeout_at;
 
 use super::aftermath::{Aftermath, ask};
+use super::apart::{Apart, Ended};
 use super::bell::{Bell, Notify};
 use super::hasher::Hasher;
 use super::vacancy::{Filled, Vacancy};
@@ -54,6 +58,8 @@ pub(crate) struct Pursuit<'a, T: Trade> {
     /// A request takes its worker first, and lets dead ones go after.
     dead: Dead<'a, T>,
     step: Step,
+    /// Creations that go on apart from it.
+    apart: Apart<T>,
     /// Why its last attempt at a worker failed.
     last_error: Option<Box<PoolError>>,
 }
@@ -251,6 +257,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             full: None,
             dead: Dead::new(shell),
             step: Step::Waiting,
+            apart: Apart::new(),
             last_error: None,
         }
     }
@@ -283,7 +290,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             Stop::Refused(Refusal::TimedOut) => {
                 let counts = self.shell.books.with(|books| books.counts());
                 let limit = limit.unwrap_or_default();
-                timed_out(self.step, limit, &counts, self.last_error.take().map(|it| *it))
+                let step = if self.apart.is_empty() { self.step } else { Step::Creating };
+                timed_out(step, limit, &counts, self.last_error.take().map(|it| *it))
             }
             Stop::Refused(refusal) => refused(refusal),
         })
@@ -308,8 +316,19 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                     continue;
                 }
             };
-            let served = (&mut waiting).await?;
             self.ticket = Some(waiting.ticket());
+            let heard = poll_fn(|cx| match self.apart.poll(cx) {
+                Poll::Ready(ended) => Poll::Ready(Err(ended)),
+                Poll::Pending => Pin::new(&mut waiting).poll(cx).map(Ok),
+            });
+            let served = match heard.await {
+                Ok(served) => served?,
+                Err(Ended::Failed(error)) => return Err(error.into()),
+                Err(Ended::Full(class)) => {
+                    self.full = Some(class);
+                    continue;
+                }
+            };
             let vacancy = match served {
                 Served::Worker(loan) if self.shell.fresh_for == 0 => {
                     self.dead.add(loan);
@@ -323,12 +342,24 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 }
                 Served::Create(vacancy) => vacancy,
             };
+            let vacancy = match self.create_apart(vacancy) {
+                Ok(()) => continue,
+                Err(vacancy) => vacancy,
+            };
             self.step = Step::Creating;
             if let Some(loan) = self.create_in(vacancy).await? {
                 return Ok(self.end_with(loan));
             }
             self.step = Step::Waiting;
         }
+    }
+
+    /// Lets a creation go on apart from this request, if the pool is one that does.
+    fn create_apart(&mut self, vacancy: Vacancy<T>) -> Result<(), Vacancy<T>> {
+        if !self.shell.policy.creates_apart {
+            return Err(vacancy);
+        }
+        self.apart.begin(self.request.same(), vacancy, self.shell)
     }
 
     /// Creates until there is a worker for this request; `None` if its class is full.

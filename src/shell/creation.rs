@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::acquire::Request;
+use super::acquire::{Hashed, Request};
 use super::policy::CreationPolicy;
 use super::vacancy::{Filled, Vacancy};
 use super::within::within;
@@ -34,12 +34,13 @@ impl<T: Trade> Shell<T> {
         }
     }
 
-    /// Creates a worker that nobody has asked for, and lets it become idle. `false`: its class is full.
+    /// Creates a worker and gives it to whoever waits for one, or lets it become idle. Returns its class
+    /// if that is full.
     pub(super) async fn create_spare(
         self: &Arc<Self>,
         request: Request<T::Key>,
         mut vacancy: Vacancy<T>,
-    ) -> PoolResult<bool> {
+    ) -> PoolResult<Option<Hashed<T::Key>>> {
         loop {
             let key = request.key();
             let unit = match &self.policy.creation {
@@ -49,13 +50,13 @@ impl<T: Trade> Shell<T> {
             match vacancy.fill(unit, matches!(request, Request::Any)) {
                 Filled::Loan(loan) => {
                     loan.bank();
-                    return Ok(true);
+                    return Ok(None);
                 }
                 Filled::Refused(refusal) => return Err(refused(refusal)),
                 Filled::Outdated(same) => vacancy = same,
-                Filled::Full(slot, _class) => {
+                Filled::Full(slot, class) => {
                     self.free(slot).resume();
-                    return Ok(false);
+                    return Ok(Some(class));
                 }
             }
         }
@@ -79,10 +80,10 @@ impl<T: Trade> Shell<T> {
             let Some(slot) = slot.map_err(refused)? else { return Ok(created) };
             let vacancy = Vacancy::new(slot, self);
             drop(spare_key);
-            if !self.create_spare(request.same(), vacancy).await? {
-                return Ok(created);
+            match self.create_spare(request.same(), vacancy).await? {
+                Some(_full) => return Ok(created),
+                None => created += 1,
             }
-            created += 1;
         }
     }
 }

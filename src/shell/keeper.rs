@@ -254,7 +254,7 @@ fn pauses() -> ExponentialBackoff {
 
 async fn create<T: Trade>(vacancy: Vacancy<T>, part: Arc<Shell<T>>) -> PoolResult<bool> {
     let request = part.any();
-    part.create_spare(request, vacancy).await
+    part.create_spare(request, vacancy).await.map(|full| full.is_none())
 }
 
 impl<T: Trade> Burial<T> {

@@ -7,6 +7,7 @@
 
 mod acquire;
 mod aftermath;
+mod apart;
 mod bell;
 mod clear;
 mod clock;

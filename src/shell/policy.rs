@@ -15,6 +15,8 @@ pub(crate) struct Policy {
     /// For how many nanoseconds an idle worker may rest and still need no recycling.
     pub(crate) recycle_after: Option<u64>,
     pub(crate) recycle_timeout: Option<Duration>,
+    /// Whether a creation goes on apart from its request.
+    pub(crate) creates_apart: bool,
     pub(crate) keeps_on_panic: bool,
     /// Whether anything is kept of each worker.
     pub(crate) keeps_records: bool,
@@ -43,7 +45,7 @@ impl Policy {
             && self.creation.is_none()
             && self.recycle_after.is_none()
             && self.lifetime.is_none()
-            && !(self.keeps_on_panic || self.keeps_records);
+            && !(self.keeps_on_panic || self.keeps_records || self.creates_apart);
         if is_plain { Self::plain() } else { Arc::new(self) }
     }
 

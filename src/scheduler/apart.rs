@@ -1,0 +1,38 @@
+//! Creations that go on apart from the requests for which they were begun: such a request keeps its
+//! place, and takes whichever worker comes first. There are never more of them than requests that wait.
+
+use super::{Scheduler, Slot, Stage};
+
+impl<K, V, B> Scheduler<K, V, B> {
+    /// A creation begins in a slot that was granted.
+    pub(super) fn begin_creation(&mut self, slot: &mut Slot) {
+        if slot.stage() == Stage::Granted {
+            slot.set_stage(Stage::Creating);
+            self.count_apart(slot, true);
+        }
+    }
+
+    /// Forgets the creation in a slot, if there is one.
+    pub(super) fn end_creation(&mut self, slot: &mut Slot) -> bool {
+        let stage = slot.stage();
+        if stage == Stage::Creating && self.rules.creates_apart {
+            self.count_apart(slot, false);
+        }
+        matches!(stage, Stage::Granted | Stage::Creating)
+    }
+
+    /// Counts creations that go on, on which the indexes over the lanes depend.
+    fn count_apart(&mut self, slot: &Slot, begins: bool) {
+        let count = |apart: &mut usize| *apart = if begins { *apart + 1 } else { *apart - 1 };
+        match slot.bucket {
+            Some(id) => self.change(id, |bucket, _| count(&mut bucket.apart)),
+            None => {
+                if let Some(commons) = &mut self.commons {
+                    commons.change_anyone(&mut self.waiters, |_, _| {});
+                    count(&mut commons.apart);
+                    commons.change_anyone(&mut self.waiters, |_, _| {});
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::runtime;
+use tokio::task::JoinHandle;
+
+use super::acquire::{Hashed, Request};
+use super::vacancy::Vacancy;
+use super::{Shell, Trade};
+use crate::{PoolError, PoolResult};
+
+/// Creations that were begun for a request and go on apart from it. Dropping this lets them go on:
+/// what comes of them is for whoever waits, or becomes idle.
+pub(super) struct Apart<T: Trade>(Vec<JoinHandle<PoolResult<Option<Hashed<T::Key>>>>>);
+
+/// How a creation has ended that is of no use to its request.
+pub(super) enum Ended<T: Trade> {
+    Failed(PoolError),
+    /// The new worker is of this class, which is full.
+    Full(Hashed<T::Key>),
+}
+
+impl<T: Trade> Apart<T> {
+    pub(super) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Begins a creation. Gives the slot back where there is no runtime to go on in.
+    pub(super) fn begin(
+        &mut self,
+        request: Request<T::Key>,
+        vacancy: Vacancy<T>,
+        shell: &Arc<Shell<T>>,
+    ) -> Result<(), Vacancy<T>> {
+        let Ok(runtime) = runtime::Handle::try_current() else { return Err(vacancy) };
+        let shell = Arc::clone(shell);
+        let creation = async move { shell.create_spare(request, vacancy).await };
+        #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
+        self.0.push(runtime.spawn(creation));
+        Ok(())
+    }
+
+    /// Whether one of them has ended in vain. Its panic goes on here, for it is this request's.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<T>> {
+        let mut next = 0;
+        while let Some(creation) = self.0.get_mut(next) {
+            let Poll::Ready(ended) = Pin::new(creation).poll(cx) else {
+                next += 1;
+                continue;
+            };
+            drop(self.0.swap_remove(next));
+            match ended {
+                Ok(Ok(None)) => {}
+                Ok(Ok(Some(class))) => return Poll::Ready(Ended::Full(class)),
+                Ok(Err(error)) => return Poll::Ready(Ended::Failed(error)),
+                Err(end) => {
+                    if let Ok(panic) = end.try_into_panic() {
+                        resume_unwind(panic);
+                    }
+                }
+            }
+        }
+        Poll::Pending
+    }
+}
