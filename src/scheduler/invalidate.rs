@@ -15,9 +15,5 @@ impl<K, V, B> Scheduler<K, V, B> {
             }
         }
         self.doom_all(effects);
-        if self.commons.is_some() {
-            // Where nothing is idle any more, a bucket that has nothing may exceed the target.
-            self.settle(None, effects);
-        }
     }
 }

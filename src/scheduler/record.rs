@@ -75,6 +75,17 @@ impl Records {
         self.ends.remove(&(self.all[record].end, record, bucket));
     }
 
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// How many ends are entered.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn ends(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The idle worker that is the first to be too old, and when that is.
     pub(super) fn first_end(&self) -> Option<(u64, Index, BucketId)> {
         self.ends.first().copied()

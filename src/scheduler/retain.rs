@@ -9,8 +9,8 @@ use super::{Effects, ReturnPlan, Scheduler, Slot};
 pub(crate) struct Taken<V> {
     pub(crate) value: V,
     pub(crate) slot: Slot,
-    since: u64,
-    order: Option<u64>,
+    pub(super) since: u64,
+    pub(super) order: Option<u64>,
 }
 
 impl<K: Eq, V, B> Scheduler<K, V, B> {
@@ -28,16 +28,23 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         all
     }
 
-    /// Carries the plan out for a worker that comes back unused; an idle one has its place again.
+    /// Carries the plan out for a worker that comes back unused; an idle one has its place again, if
+    /// those that are newer have theirs. One that has expired is not handed out.
     pub(crate) fn restore(
         &mut self,
         plan: ReturnPlan,
         taken: Taken<V>,
+        now: u64,
         effects: &mut Effects<K, V, B>,
     ) {
+        let now = self.advance(now);
         let Taken { value, slot, since, order } = taken;
-        let ReturnPlan::Keep(bucket) = plan else {
-            return self.commit_return(plan, slot, value, since, effects);
+        let bucket = match plan {
+            ReturnPlan::Keep(bucket) => bucket,
+            ReturnPlan::Hand { .. } if self.has_expired(since, now) => {
+                return self.commit_return(ReturnPlan::Destroy, slot, value, now, effects);
+            }
+            plan => return self.commit_return(plan, slot, value, now, effects),
         };
         self.idle += 1;
         let record = slot.record;

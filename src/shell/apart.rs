@@ -7,13 +7,14 @@ use tokio::runtime;
 use tokio::task::JoinHandle;
 
 use super::acquire::{Hashed, Request};
+use super::creation::Spare;
 use super::vacancy::Vacancy;
 use super::{Shell, Trade};
-use crate::{PoolError, PoolResult};
+use crate::PoolError;
 
 /// Creations that were begun for a request and go on apart from it. Dropping this lets them go on:
 /// what comes of them is for whoever waits, or becomes idle.
-pub(super) struct Apart<T: Trade>(Vec<JoinHandle<PoolResult<Option<Hashed<T::Key>>>>>);
+pub(super) struct Apart<T: Trade>(Vec<JoinHandle<Spare<T>>>);
 
 /// How a creation has ended that is of no use to its request.
 pub(super) enum Ended<T: Trade> {

@@ -8,6 +8,9 @@ use super::{Fragile, Shell, Trade, Unit};
 use crate::error::{invalid_config, refused};
 use crate::{PoolError, PoolResult};
 
+/// What comes of a creation for whoever waits: a worker, unless it is of this class, which is full.
+pub(super) type Spare<T> = PoolResult<Option<Hashed<<T as Trade>::Key>>>;
+
 impl<T: Trade> Shell<T> {
     /// Creates a worker within the time that a creation has, and again after an error that is said
     /// to be transient.
@@ -40,7 +43,7 @@ impl<T: Trade> Shell<T> {
         self: &Arc<Self>,
         request: Request<T::Key>,
         mut vacancy: Vacancy<T>,
-    ) -> PoolResult<Option<Hashed<T::Key>>> {
+    ) -> Spare<T> {
         loop {
             let key = request.key();
             let unit = match &self.policy.creation {

@@ -112,9 +112,11 @@ impl<T: Trade> Handle<T> {
         mut event: impl FnMut(&mut Books<T>, &mut BookEffects<T>),
     ) -> Aftermath {
         let mut errands: Vec<_> = self.parts.iter().map(|part| part.errands()).collect();
-        let mut effects = errands.iter_mut().map(|errands| &mut errands.effects);
+        let mut parts = self.parts.iter().zip(&mut errands);
         Lock::with_all(self.parts.iter().map(|part| &part.books), |books| {
-            event(books, effects.next().expect("as many as there are parts"));
+            let (part, errands) = parts.next().expect("as many as there are locks");
+            part.tell_time(books, &mut errands.effects);
+            event(books, &mut errands.effects);
         });
         let mut aftermath = Aftermath::default();
         for errands in &mut errands {

@@ -114,11 +114,17 @@ impl<T: Trade> Shell<T> {
         event: impl FnOnce(&mut Books<T>, &mut BookEffects<T>) -> R,
     ) -> R {
         self.books.with(|books| {
-            if books.has_deadlines() {
-                books.time_out(self.clock.read(), effects);
-            }
+            self.tell_time(books, effects);
             event(books, effects)
         })
+    }
+
+    /// Ends the requests whose deadline has come.
+    #[inline]
+    fn tell_time(&self, books: &mut Books<T>, effects: &mut BookEffects<T>) {
+        if books.has_deadlines() {
+            books.time_out(self.clock.read(), effects);
+        }
     }
 
     /// Destroys what has expired, and says how many that were.

@@ -50,12 +50,13 @@ impl<T: Trade> Asked<'_, T> {
         let mut questions = Aftermath::default();
         let left = std::mem::take(&mut self.left);
         shell.with(&mut errands.effects, |books, effects| {
-            for taken in left {
+            // The newest first, so that each has its old place before the next older one.
+            for taken in left.into_iter().rev() {
                 let now = shell.clock.now();
                 let (plan, question) =
                     Shell::<T>::plan_return(books, &taken.value, &taken.slot, now);
                 questions.then(question);
-                books.restore(plan, taken, effects);
+                books.restore(plan, taken, now, effects);
             }
         });
         // They end here, as those of a guard's drop do.

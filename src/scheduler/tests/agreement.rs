@@ -8,14 +8,15 @@ use std::mem;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use super::choices::{Bounds, Choice, Extras};
 use super::comparison::Pair;
-use super::world::{Choice, World};
+use super::world::World;
 use crate::scheduler::{Rules, Sharing};
 
 impl World {
     /// One of the choices of this kind, if there is any now.
-    fn choose(&self, (kind, pick): (Choice, usize), crowd: usize) -> Option<Choice> {
-        let mut choices = self.choices(crowd, 2);
+    fn choose(&self, (kind, pick): (Choice, usize), bounds: &Bounds) -> Option<Choice> {
+        let mut choices = self.choices(bounds);
         choices.retain(|choice| mem::discriminant(choice) == mem::discriminant(&kind));
         choices.get(pick % choices.len().max(1)).copied()
     }
@@ -25,9 +26,7 @@ impl World {
 #[derive(Debug)]
 struct History {
     rules: Rules,
-    classes: u32,
-    /// How many requests may be under way at a time.
-    crowd: usize,
+    bounds: Bounds,
     events: Vec<(Choice, usize)>,
 }
 
@@ -35,8 +34,13 @@ fn kinds() -> impl Strategy<Value = Choice> {
     use Choice::*;
     let often = [Request(None), Collect(0), CreatedAs(0, 0), Return(0)];
     let at_times = [IsWell(0), Destroyed(0), IsDead(0), Cancel(0), AbandonClear(0), EndClear(0)];
-    let seldom = [CreationFails(0), ReturnDead(0), TimePasses, Expire, Clear];
-    prop::sample::select([often.repeat(9), at_times.repeat(3), seldom.to_vec()].concat())
+    let mut seldom = vec![CreationFails(0), ReturnDead(0), TimePasses, Expire, Clear];
+    seldom.extend([Invalidate, Resize(0), TakeAll, Restore, Restore, Deny]);
+    seldom.extend([HurriedRequest(None), HurriedRequest(None), TryRequest(None)]);
+    let kinds = [often.repeat(9), at_times.repeat(3), seldom.clone()].concat();
+    // A pool is closed but once.
+    let last = [often.to_vec(), vec![Close]].concat();
+    prop_oneof![60 => prop::sample::select(kinds), 1 => prop::sample::select(last)]
 }
 
 fn limit(least: usize) -> impl Strategy<Value = usize> {
@@ -50,13 +54,19 @@ fn rules() -> impl Strategy<Value = Rules> {
         3 => (1..=3_usize).prop_map(Sharing::Target),
     ];
     let idle_timeout = prop::option::of(0..=3_u64);
-    (sharing, limit(1), limit(0), limit(1), idle_timeout, 0..=2_u32).prop_map(
-        |(sharing, bucket_limit, bucket_idle_limit, creation_limit, idle_timeout, max_passes)| {
+    let max_uses = prop_oneof![2 => Just(u64::MAX), 1 => 1..=3_u64];
+    let waiting_limit = prop_oneof![2 => Just(usize::MAX), 1 => 0..=2_usize];
+    let limits = (limit(1), limit(0), limit(1), waiting_limit);
+    (sharing, limits, idle_timeout, max_uses, 0..=2_u32).prop_map(
+        |(sharing, limits, idle_timeout, max_uses, max_passes)| {
+            let (bucket_limit, bucket_idle_limit, creation_limit, waiting_limit) = limits;
             Rules {
                 bucket_limit,
                 bucket_idle_limit,
                 creation_limit,
+                waiting_limit,
                 idle_timeout,
+                max_uses,
                 max_passes,
                 ..Rules::unlimited(sharing)
             }
@@ -66,10 +76,15 @@ fn rules() -> impl Strategy<Value = Rules> {
 
 fn history() -> impl Strategy<Value = History> {
     let events = prop::collection::vec((kinds(), 0..12_usize), 0..=250);
-    (rules(), 1..=3_u32, 1..=6_usize, events).prop_map(|(rules, classes, crowd, events)| {
-        let classes = if rules.sharing == Sharing::Sole { 1 } else { classes };
-        History { rules, classes, crowd, events }
-    })
+    let span = prop::option::of(0..=4_u64);
+    (rules(), span, 1..=3_u32, 1..=6_usize, events).prop_map(
+        |(rules, span, classes, requests, events)| {
+            let classes = if rules.sharing == Sharing::Sole { 1 } else { classes };
+            let bounds =
+                Bounds { classes, requests, clears: 2, extras: Extras { span, ..Extras::all(3) } };
+            History { rules, bounds, events }
+        },
+    )
 }
 
 fn config() -> ProptestConfig {
@@ -91,9 +106,9 @@ proptest! {
 
     #[test]
     fn scheduler_and_model_agree(history in history()) {
-        let mut pair = Pair::new(history.rules, history.classes);
+        let mut pair = Pair::new(history.rules, &history.bounds);
         for event in history.events {
-            if let Some(choice) = pair.world.choose(event, history.crowd) {
+            if let Some(choice) = pair.world.choose(event, &history.bounds) {
                 pair.apply(choice);
             }
         }

@@ -3,6 +3,7 @@
 //! The first bytes choose the limits, every other one the next of the events that may happen then.
 //! The model has to agree after each, and everything has to end well from where the bytes end.
 
+use super::choices::{Bounds, Extras};
 use super::comparison::Pair;
 use crate::scheduler::{Rules, Sharing};
 
@@ -14,7 +15,7 @@ pub(crate) fn live(bytes: &[u8]) {
     let Some((header, events)) = bytes.split_first_chunk() else {
         return;
     };
-    let [sharing, bucket, idle, creation, timeout, passes, size] = *header;
+    let [sharing, bucket, idle, creation, timeout, passes, size, extras, waiting, life] = *header;
     let sharing = match sharing % 5 {
         0 => Sharing::Sole,
         1 => Sharing::Apart,
@@ -24,16 +25,20 @@ pub(crate) fn live(bytes: &[u8]) {
         bucket_limit: limit(bucket, 1),
         bucket_idle_limit: limit(idle, 0),
         creation_limit: limit(creation, 1),
+        waiting_limit: usize::from(waiting % 4).checked_sub(1).unwrap_or(usize::MAX),
         idle_timeout: (timeout % 4).checked_sub(1).map(u64::from),
+        max_uses: u64::from(life % 4).checked_sub(1).map_or(u64::MAX, |uses| uses + 1),
         max_passes: u32::from(passes % 3),
         ..Rules::unlimited(sharing)
     };
     let classes = if sharing == Sharing::Sole { 1 } else { 1 + u32::from(size % 3) };
-    let crowd = 1 + usize::from(size / 3 % 6);
+    let requests = 1 + usize::from(size / 3 % 6);
+    let span = (life / 4 % 4).checked_sub(1).map(u64::from);
+    let bounds = Bounds { classes, requests, clears: 2, extras: Extras { span, ..kinds(extras) } };
 
-    let mut pair = Pair::new(rules, classes);
+    let mut pair = Pair::new(rules, &bounds);
     for event in events.iter().take(MAX_EVENTS) {
-        let choices = pair.world.choices(crowd, 2);
+        let choices = pair.world.choices(&bounds);
         let Some(&choice) = choices.get(usize::from(*event) % choices.len().max(1)) else {
             break;
         };
@@ -42,6 +47,20 @@ pub(crate) fn live(bytes: &[u8]) {
         pair.world.check();
     }
     pair.world.wind_up();
+}
+
+/// Each bit stands for a kind of event that may happen.
+fn kinds(byte: u8) -> Extras {
+    let has = |bit: u32| byte >> bit & 1 == 1;
+    Extras {
+        sizes: if has(0) { 3 } else { 0 },
+        invalidate: has(1),
+        close: has(2),
+        retain: has(3),
+        deadlines: has(4),
+        tries: has(5),
+        span: None,
+    }
 }
 
 /// From `least` to 3, or none.

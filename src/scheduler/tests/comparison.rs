@@ -2,15 +2,19 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
+use super::choices::{Bounds, Choice};
 use super::model::Model;
-use super::world::{Choice, Unit, Wanted, World};
+use super::world::{Unit, Wanted, World};
 use crate::scheduler::waiter::WaiterState;
-use crate::scheduler::{Rules, Ticket};
+use crate::scheduler::{Phase, Refusal, Rules, Slot, Ticket};
 
 /// Something that happens; it names requests by their number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Request(usize, Wanted),
+    /// It waits no longer than until time passes.
+    HurriedRequest(usize, Wanted),
+    TryRequest(usize, Wanted),
     IsWell(usize),
     IsDead(usize, Unit),
     Collect(usize),
@@ -25,6 +29,12 @@ pub(super) enum Step {
     Clear,
     AbandonClear,
     EndClear,
+    Close,
+    Invalidate,
+    Resize(usize),
+    TakeAll,
+    Restore(Unit),
+    Deny(Unit),
 }
 
 /// What a request has.
@@ -36,9 +46,9 @@ pub(super) enum Held {
     Asks(Unit),
     Handed(Unit),
     MayCreate,
-    /// Since so many clears had begun.
+    /// Since all workers of before had been given up so many times.
     Creates(u64),
-    Cleared,
+    Refused(Refusal),
     /// The request has ended.
     Over,
 }
@@ -54,7 +64,8 @@ impl Held {
 pub(super) enum Place {
     /// Since when.
     Idle(u64),
-    /// Borrowed, being asked, or handed to a request, since so many clears had begun.
+    /// Borrowed, being asked, or handed to a request, since all workers of before had been given up
+    /// so many times.
     Lent(u64),
     /// Being destroyed; the request that waits for it.
     Doomed(Option<usize>),
@@ -63,22 +74,31 @@ pub(super) enum Place {
 /// What the two have to agree on.
 #[derive(Debug, PartialEq)]
 pub(super) struct Snapshot {
-    is_clearing: bool,
+    phase: Phase,
+    /// What the last event's caller was refused with.
+    refused: Option<Refusal>,
     total: usize,
     requests: Vec<(usize, Held)>,
     idle: Vec<(Unit, Place)>,
     others: Vec<(Unit, Place)>,
+    /// How often each worker has been used that is not being destroyed.
+    uses: Vec<(usize, u64)>,
+}
+
+/// One that is to be put in order.
+pub(super) struct Sketch {
+    pub(super) phase: Phase,
+    pub(super) refused: Option<Refusal>,
+    pub(super) total: usize,
+    pub(super) requests: Vec<(usize, Held)>,
+    pub(super) workers: Vec<(Unit, Place)>,
+    pub(super) uses: Vec<(usize, u64)>,
 }
 
 impl Snapshot {
     /// Of the order of the workers, that of the idle ones counts; of heirs, those that wait.
-    pub(super) fn new(
-        rules: &Rules,
-        is_clearing: bool,
-        total: usize,
-        requests: Vec<(usize, Held)>,
-        workers: Vec<(Unit, Place)>,
-    ) -> Self {
+    pub(super) fn new(rules: &Rules, sketch: Sketch) -> Self {
+        let Sketch { phase, refused, total, requests, workers, mut uses } = sketch;
         let waits = |heir: &usize| requests.contains(&(*heir, Held::Promise));
         let workers = workers.into_iter().map(|(unit, place)| match place {
             Place::Doomed(heir) => (unit, Place::Doomed(heir.filter(waits))),
@@ -90,16 +110,21 @@ impl Snapshot {
             idle.sort_by_key(|(unit, _)| unit.class);
         }
         others.sort_by_key(|(unit, _)| unit.id);
-        Self { is_clearing, total, requests, idle, others }
+        uses.sort();
+        Self { phase, refused, total, requests, idle, others, uses }
     }
 }
 
 impl World {
     /// What a choice means, said before it is carried out.
     fn step(&self, choice: Choice) -> Step {
+        let next_number = self.last_number + 1;
+        let last_taken = || self.taken.last().expect("a worker that was taken out").value;
         let next_unit = |class| Unit { class, id: self.last_id + 1 };
         match choice {
-            Choice::Request(wanted) => Step::Request(self.last_number + 1, wanted),
+            Choice::Request(wanted) => Step::Request(next_number, wanted),
+            Choice::HurriedRequest(wanted) => Step::HurriedRequest(next_number, wanted),
+            Choice::TryRequest(wanted) => Step::TryRequest(next_number, wanted),
             Choice::IsWell(index) => Step::IsWell(self.asked[index].0.number),
             Choice::IsDead(index) => Step::IsDead(self.asked[index].0.number, self.asked[index].1),
             Choice::Collect(index) => Step::Collect(self.waiting[index].number),
@@ -116,14 +141,35 @@ impl World {
             Choice::Clear => Step::Clear,
             Choice::AbandonClear(_) => Step::AbandonClear,
             Choice::EndClear(_) => Step::EndClear,
+            Choice::Close => Step::Close,
+            Choice::Invalidate => Step::Invalidate,
+            Choice::Resize(limit) => Step::Resize(limit),
+            Choice::TakeAll => Step::TakeAll,
+            Choice::Restore => Step::Restore(last_taken()),
+            Choice::Deny => Step::Deny(last_taken()),
         }
     }
 
     fn snapshot(&self) -> Snapshot {
         let scheduler = &self.scheduler;
         let requests = self.requests().into_iter().map(|r| (r.number, self.held(r.ticket)));
-        let (is_clearing, total) = (scheduler.shut.is_some(), scheduler.slots);
-        Snapshot::new(&self.rules, is_clearing, total, requests.collect(), self.workers())
+        let counts = scheduler.counts();
+        let sketch = Sketch {
+            phase: counts.phase,
+            refused: self.refused,
+            total: counts.total,
+            requests: requests.collect(),
+            workers: self.workers(),
+            uses: self.uses(),
+        };
+        Snapshot::new(&self.rules, sketch)
+    }
+
+    fn uses(&self) -> Vec<(usize, u64)> {
+        let idle = self.idle().into_iter().map(|idle| (idle.value, idle.record));
+        let lent = self.lent().into_iter().map(|(unit, slot)| (unit, slot.record));
+        let uses = |(unit, record): (Unit, _)| Some((unit.id, self.record(record)?.uses));
+        idle.chain(lent).filter_map(uses).collect()
     }
 
     fn held(&self, ticket: Ticket) -> Held {
@@ -139,19 +185,24 @@ impl World {
             WaiterState::Queued => Held::Nothing,
             WaiterState::Handed(place) => Held::Handed(self.scheduler.parked[*place].0),
             WaiterState::Granted(_) => Held::MayCreate,
-            WaiterState::Refused(_) => Held::Cleared,
+            WaiterState::Refused(refusal) => Held::Refused(*refusal),
         }
     }
 
-    fn workers(&self) -> Vec<(Unit, Place)> {
-        let idle = self.idle().into_iter().map(|idle| (idle.value, Place::Idle(idle.since)));
-
+    /// Workers that are out: borrowed, being asked, or handed to a request.
+    fn lent(&self) -> Vec<(Unit, &Slot)> {
         let asked = self.asked.iter().map(|(_, unit, slot)| (*unit, slot));
         let dead = self.asked.iter().flat_map(|(request, ..)| &request.dead);
         let asked = asked.chain(dead.map(|(unit, slot)| (*unit, slot)));
         let borrowed = self.borrowed.iter().map(|(unit, slot)| (*unit, slot));
         let parked = self.scheduler.parked.iter().map(|(unit, slot)| (*unit, slot));
-        let lent = asked.chain(borrowed).chain(parked);
+        let taken = self.taken.iter().map(|taken| (taken.value, &taken.slot));
+        asked.chain(borrowed).chain(parked).chain(taken).collect()
+    }
+
+    fn workers(&self) -> Vec<(Unit, Place)> {
+        let idle = self.idle().into_iter().map(|idle| (idle.value, Place::Idle(idle.since)));
+        let lent = self.lent().into_iter();
         let lent = lent.map(|(unit, slot)| (unit, Place::Lent(slot.generation())));
 
         let requests = self.requests();
@@ -171,8 +222,9 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub(super) fn new(rules: Rules, classes: u32) -> Self {
-        Self { world: World::new(rules, classes), model: Model::new(rules), steps: Vec::new() }
+    pub(super) fn new(rules: Rules, bounds: &Bounds) -> Self {
+        let model = Model::new(rules, bounds.extras.span);
+        Self { world: World::within(rules, bounds), model, steps: Vec::new() }
     }
 
     /// Panics if the two do not agree afterwards.

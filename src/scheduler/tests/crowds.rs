@@ -1,7 +1,7 @@
 //! What a crowd costs while it is there, and what room it leaves behind.
 
+use super::choices::Choice::Return;
 use super::steps::target;
-use super::world::Choice::Return;
 use super::world::World;
 use crate::scheduler::arena::is_sparse;
 use crate::scheduler::line::{Line, Waiters};

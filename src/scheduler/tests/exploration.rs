@@ -7,14 +7,9 @@
 use std::collections::{HashSet, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
 
+use super::choices::{Bounds, Extras};
 use super::world::World;
 use crate::scheduler::{Rules, Sharing};
-
-struct Bounds {
-    classes: u32,
-    requests: usize,
-    clears: usize,
-}
 
 /// How much there is to explore.
 #[derive(Debug, Default)]
@@ -25,12 +20,12 @@ struct Extent {
 
 fn explore(name: &str, rules: Rules, bounds: &Bounds) {
     let mut extent = Extent::default();
-    let start = World::new(rules, bounds.classes);
+    let start = World::within(rules, bounds);
     let mut seen = HashSet::from([start.fingerprint()]);
     let mut frontier = VecDeque::from([start]);
     while let Some(world) = frontier.pop_front() {
         extent.states += 1;
-        for choice in world.choices(bounds.requests, bounds.clears) {
+        for choice in world.choices(bounds) {
             extent.events += 1;
             let mut next = world.clone();
             let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -70,11 +65,31 @@ fn explore_all(name: &str, base: Rules, bounds: &Bounds) {
     }
 }
 
+/// Each kind of event that is not part of every life on its own.
+fn explore_extras(name: &str, base: Rules, bounds: Bounds) {
+    let with = |variant: &str, rules: Rules, extras: Extras| {
+        explore(&format!("{name}, {variant}"), rules, &Bounds { extras, ..bounds });
+    };
+    let none = Extras::default();
+    let expiry = Rules { idle_timeout: Some(1), ..base };
+    with("closing", base, Extras { close: true, ..none });
+    with("invalidating", base, Extras { invalidate: true, ..none });
+    with("resizing", base, Extras { sizes: 2, ..none });
+    with("retaining", base, Extras { retain: true, ..none });
+    with("retaining and expiry", expiry, Extras { retain: true, ..none });
+    with("deadlines", base, Extras { deadlines: true, ..none });
+    let tried = Rules { idle_timeout: Some(2), ..base };
+    with("tries", tried, Extras { tries: true, ..none });
+    with("one waits", Rules { waiting_limit: 1, ..base }, none);
+    with("two uses", Rules { max_uses: 2, ..base }, none);
+    with("a short life", base, Extras { span: Some(1), ..none });
+}
+
 #[test]
 fn every_state_of_the_sole_bucket_is_right() {
     for bucket_limit in [1, 2] {
         let rules = Rules { bucket_limit, ..Rules::unlimited(Sharing::Sole) };
-        let bounds = Bounds { classes: 1, requests: 4, clears: 2 };
+        let bounds = Bounds { classes: 1, requests: 4, clears: 2, extras: Extras::default() };
         explore_all(&format!("sole, limit {bucket_limit}"), rules, &bounds);
     }
 }
@@ -83,7 +98,7 @@ fn every_state_of_the_sole_bucket_is_right() {
 fn every_state_of_buckets_apart_is_right() {
     for bucket_limit in [1, 2] {
         let rules = Rules { bucket_limit, ..Rules::unlimited(Sharing::Apart) };
-        let bounds = Bounds { classes: 2, requests: 3, clears: 1 };
+        let bounds = Bounds { classes: 2, requests: 3, clears: 1, extras: Extras::default() };
         explore_all(&format!("apart, limit {bucket_limit}"), rules, &bounds);
     }
 }
@@ -92,7 +107,28 @@ fn every_state_of_buckets_apart_is_right() {
 fn every_state_of_buckets_with_a_target_is_right() {
     for target in [1, 2] {
         let rules = Rules { max_passes: 1, ..Rules::unlimited(Sharing::Target(target)) };
-        let bounds = Bounds { classes: 2, requests: 3, clears: 1 };
+        let bounds = Bounds { classes: 2, requests: 3, clears: 1, extras: Extras::default() };
         explore_all(&format!("target {target}"), rules, &bounds);
     }
+}
+
+#[test]
+fn every_state_of_the_sole_bucket_under_operation_is_right() {
+    let rules = Rules { bucket_limit: 2, ..Rules::unlimited(Sharing::Sole) };
+    let bounds = Bounds { classes: 1, requests: 4, clears: 2, extras: Extras::default() };
+    explore_extras("sole", rules, bounds);
+}
+
+#[test]
+fn every_state_of_buckets_apart_under_operation_is_right() {
+    let rules = Rules { bucket_limit: 2, ..Rules::unlimited(Sharing::Apart) };
+    let bounds = Bounds { classes: 2, requests: 2, clears: 1, extras: Extras::default() };
+    explore_extras("apart", rules, bounds);
+}
+
+#[test]
+fn every_state_of_buckets_with_a_target_under_operation_is_right() {
+    let rules = Rules { max_passes: 1, ..Rules::unlimited(Sharing::Target(2)) };
+    let bounds = Bounds { classes: 2, requests: 2, clears: 1, extras: Extras::default() };
+    explore_extras("target", rules, bounds);
 }

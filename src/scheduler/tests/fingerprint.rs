@@ -1,6 +1,7 @@
-use super::world::{Request, World};
+use super::world::{Request, Unit, World};
+use crate::scheduler::bucket::Idle;
 use crate::scheduler::waiter::WaiterState;
-use crate::scheduler::{Slot, Stage, Ticket};
+use crate::scheduler::{Index, Record, Refusal, Slot, Stage, Ticket};
 
 const NONE: u8 = u8::MAX;
 
@@ -9,12 +10,12 @@ impl World {
     /// ages instead of times, and no numbers that only count up.
     pub(super) fn fingerprint(&self) -> Vec<u8> {
         let mut print = vec![self.clears.len() as u8, self.told.len() as u8];
+        let retiring = self.scheduler.commons.as_ref().map_or(0, |commons| commons.retiring);
+        print.extend([u8::from(self.is_closed), self.limit() as u8, retiring as u8]);
         self.print_requests(&mut print);
-        let mut borrowed: Vec<_> = self
-            .borrowed
-            .iter()
-            .map(|(unit, slot)| [unit.class as u8, self.print_slot(slot)])
-            .collect();
+        let borrowed = self.borrowed.iter();
+        let mut borrowed: Vec<_> =
+            borrowed.map(|(unit, slot)| self.print_worker(unit, slot)).collect();
         borrowed.sort_unstable();
         let mut doomed: Vec<_> = self
             .doomed
@@ -31,6 +32,10 @@ impl World {
         print.extend(doomed.into_iter().flatten());
         print.push(NONE);
         self.print_idle(&mut print);
+        if !self.taken.is_empty() {
+            print.push(NONE);
+            self.print_taken(&mut print);
+        }
         print
     }
 
@@ -42,10 +47,13 @@ impl World {
     fn print_requests(&self, print: &mut Vec<u8>) {
         for request in self.requests() {
             let class = |class: Option<u32>| class.map_or(NONE, |class| class as u8);
-            print.extend([class(request.wanted), class(request.full)]);
+            print.extend([class(request.wanted), class(request.full), u8::from(request.tries)]);
+            let left = request.deadline.map(|deadline| deadline.saturating_sub(self.now));
+            print.push(left.map_or(NONE, |left| left as u8));
             let is_it = |other: &Request| other.ticket == request.ticket;
             if let Some((_, unit, slot)) = self.asked.iter().find(|(other, ..)| is_it(other)) {
-                print.extend([0, unit.class as u8, self.print_slot(slot)]);
+                print.push(0);
+                print.extend(self.print_worker(unit, slot));
                 let dead = request.dead.iter();
                 print.extend(
                     dead.flat_map(|(unit, slot)| [unit.class as u8, self.print_slot(slot)]),
@@ -61,10 +69,12 @@ impl World {
                     }
                     WaiterState::Handed(place) => {
                         let (unit, slot) = &self.scheduler.parked[*place];
-                        print.extend([3, unit.class as u8, self.print_slot(slot)]);
+                        print.push(3);
+                        print.extend(self.print_worker(unit, slot));
                     }
                     WaiterState::Granted(slot) => print.extend([4, self.print_slot(slot)]),
-                    WaiterState::Refused(_) => print.push(5),
+                    WaiterState::Refused(Refusal::TimedOut) => print.push(5),
+                    WaiterState::Refused(_) => print.push(6),
                 }
             }
         }
@@ -75,15 +85,51 @@ impl World {
             Stage::Creating => 0,
             Stage::Live => 1,
             Stage::Leaving => 2,
+            Stage::Granted => 3,
         };
         let is_stale = slot.generation() != self.scheduler.generation;
-        stage + 4 * u8::from(is_stale) + 8 * u8::from(slot.bucket.is_none())
+        let is_cleared = slot.generation() < self.scheduler.cleared;
+        let flags = [is_stale, slot.bucket.is_none(), is_cleared].map(u8::from);
+        stage + 4 * flags[0] + 8 * flags[1] + 16 * flags[2]
+    }
+
+    /// How often the worker has been used, and for how long it has lived, as far as that matters.
+    fn print_record(&self, record: Option<Index>) -> [u8; 2] {
+        let Some(Record { uses, born, .. }) = self.record(record) else {
+            return [0, 0];
+        };
+        let uses = if self.rules.max_uses < u64::MAX { uses } else { 0 };
+        let age = self.span.map_or(0, |span| span.min(self.now - born));
+        [uses as u8, age as u8]
+    }
+
+    fn print_worker(&self, unit: &Unit, slot: &Slot) -> [u8; 4] {
+        let [uses, age] = self.print_record(slot.record);
+        [unit.class as u8, self.print_slot(slot), uses, age]
+    }
+
+    /// For how long a worker has been idle, as far as that matters.
+    fn rest(&self, since: u64) -> u8 {
+        self.rules.idle_timeout.map_or(0, |end| end.min(self.now - since)) as u8
     }
 
     fn print_idle(&self, print: &mut Vec<u8>) {
         for idle in self.idle() {
-            let age = self.rules.idle_timeout.map_or(0, |end| end.min(self.now - idle.since));
-            print.extend([idle.value.class as u8, age as u8]);
+            print.extend([idle.value.class as u8, self.rest(idle.since)]);
+            print.extend(self.print_record(idle.record));
+        }
+    }
+
+    /// With the place among the idle ones that each has kept.
+    fn print_taken(&self, print: &mut Vec<u8>) {
+        let recency = self.scheduler.recency.as_ref();
+        let order = |idle: &Idle<Unit>| recency.zip(idle.place).map(|(all, it)| all.order(it));
+        let idle: Vec<_> = self.idle().into_iter().map(order).collect();
+        for taken in &self.taken {
+            print.extend(self.print_worker(&taken.value, &taken.slot));
+            let others = self.taken.iter().map(|other| other.order).chain(idle.iter().copied());
+            let older = others.filter(|order| *order < taken.order).count();
+            print.extend([self.rest(taken.since), older as u8]);
         }
     }
 }

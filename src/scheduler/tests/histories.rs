@@ -3,7 +3,8 @@
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 
-use super::world::{Choice, World};
+use super::choices::{Bounds, Choice, Extras};
+use super::world::World;
 use crate::scheduler::{Rules, Sharing};
 
 const STEPS: usize = 120;
@@ -13,20 +14,32 @@ const HISTORIES: u64 = 60;
 struct Dice(u64);
 
 impl Dice {
-    fn pick<T: Copy>(&mut self, sides: &[T]) -> T {
+    fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        sides[(self.0 % sides.len() as u64) as usize]
+        (self.0 % sides as u64) as usize
+    }
+
+    fn pick<T: Copy>(&mut self, sides: &[T]) -> T {
+        sides[self.roll(sides.len())]
     }
 
     /// What ends everything comes up less often, so that there is something to end.
     fn choose(&mut self, world: &World) -> Choice {
-        let choices = world.choices(6, 2);
+        let extras = Extras::all(3);
+        let bounds = Bounds { classes: world.classes, requests: 6, clears: 2, extras };
+        let choices = world.choices(&bounds);
         loop {
             let choice = self.pick(&choices);
-            let is_frequent = !matches!(choice, Choice::Clear | Choice::TimePasses);
-            if is_frequent || self.pick(&[true, false, false, false, false]) {
+            let ends_much =
+                matches!(choice, Choice::Clear | Choice::TimePasses | Choice::Invalidate);
+            let sides = match choice {
+                Choice::Close => 100,
+                _ if ends_much => 5,
+                _ => 1,
+            };
+            if self.roll(sides) == 0 {
                 return choice;
             }
         }
@@ -98,13 +111,15 @@ fn buckets_with_a_target_keep_every_invariant() {
 fn every_kind_of_event_happens() {
     let target = unlimited(Sharing::Target(2));
     let rules = Rules { bucket_limit: 1, creation_limit: 2, idle_timeout: Some(2), ..target };
-    let mut world = World::new(rules, 3);
     let mut dice = Dice(77);
     let mut kinds = std::collections::HashSet::new();
-    for _ in 0..20_000 {
-        let choice = dice.choose(&world);
-        kinds.insert(mem::discriminant(&choice));
-        world.apply(choice);
+    for _ in 0..100 {
+        let mut world = World::new(rules, 3);
+        for _ in 0..200 {
+            let choice = dice.choose(&world);
+            kinds.insert(mem::discriminant(&choice));
+            world.apply(choice);
+        }
     }
-    assert_eq!(kinds.len(), 15, "every variant of `Choice`");
+    assert_eq!(kinds.len(), 23, "every variant of `Choice`");
 }

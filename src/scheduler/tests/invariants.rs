@@ -1,6 +1,7 @@
 //! What must hold after every event, said a second time, without the scheduler's indexes.
 
-use super::world::{Choice, Request, Wanted, World, can_serve};
+use super::choices::Choice;
+use super::world::{Request, Wanted, World, can_serve};
 use crate::scheduler::waiter::WaiterState;
 use crate::scheduler::{BucketId, Lane, Refusal, Sharing, Slot, Stage, Ticket, WaiterId};
 
@@ -9,10 +10,17 @@ impl World {
         self.check_conservation();
         self.check_caps();
         self.check_indexes();
+        self.check_records();
+        self.check_deadlines();
+        self.check_generations();
         self.check_nobody_waits_in_vain();
         let scheduler = &self.scheduler;
         let is_clearing = !(self.clears.is_empty() && self.told.is_empty());
-        assert_eq!(scheduler.shut, is_clearing.then_some(Refusal::Clearing));
+        let shut = match (self.is_closed, is_clearing) {
+            (true, _) => Some(Refusal::Closed),
+            (false, is_clearing) => is_clearing.then_some(Refusal::Clearing),
+        };
+        assert_eq!(scheduler.shut, shut);
         assert!(self.clears.is_empty() || scheduler.slots > 0, "a clear is told of 0 slots");
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
@@ -33,13 +41,20 @@ impl World {
 
     /// What an event gave out went to those whose turn it was, and was no more than it freed.
     pub(super) fn check_service(&self, choice: Choice) {
-        if matches!(choice, Choice::Clear) {
+        let gives_all_up = matches!(choice, Choice::Clear | Choice::Close | Choice::Invalidate);
+        assert!(!gives_all_up || self.scheduler.idle == 0, "an idle worker is of before");
+        if matches!(choice, Choice::Clear | Choice::Close) {
             return;
         }
-        // One freed unit serves one request; with a target, the right to exceed it one more.
-        let freed = 1 + self.freed;
-        assert!(self.served.len() <= freed + usize::from(self.shares()), "{:?}", self.served);
-        if self.freed > 1 {
+        let is_refused =
+            |served: &&Ticket| matches!(self.waiter(**served).state, WaiterState::Refused(_));
+        let refused = self.served.iter().filter(is_refused).count();
+        // One freed unit serves one request, and so does one that goes because its time has come;
+        // with a target, the right to exceed it one more.
+        let freed = 1 + self.freed + refused + usize::from(self.shares());
+        let grows = matches!(choice, Choice::Resize(_));
+        assert!(grows || self.served.len() - refused <= freed, "{:?}", self.served);
+        if self.freed > 1 || refused > 0 {
             // Several events in a row: who was served by the first could not know of the last.
             return;
         }
@@ -84,10 +99,11 @@ impl World {
         let scheduler = &self.scheduler;
         assert_eq!((scheduler.slots, scheduler.idle, scheduler.waiters.len()), (0, 0, 0));
         assert_eq!((scheduler.parked.len(), scheduler.creating, scheduler.leaving), (0, 0, 0));
+        assert_eq!((scheduler.records.len(), scheduler.records.ends()), (0, 0));
         let is_sole = self.rules.sharing == Sharing::Sole;
         assert_eq!(scheduler.buckets.ids().len(), usize::from(is_sole));
         if let Some(commons) = &scheduler.commons {
-            assert_eq!(commons.promised, 0);
+            assert_eq!((commons.promised, commons.retiring), (0, 0));
             assert!(commons.heads.is_empty() && commons.anyone.is_empty());
         }
     }
@@ -106,7 +122,9 @@ impl World {
         let creating = self.creating.iter().map(|(_, slot)| slot);
         let borrowed = self.borrowed.iter().map(|(_, slot)| slot);
         let doomed = self.doomed.iter().map(|doomed| &doomed.slot);
-        granted.chain(parked).chain(asked).chain(creating).chain(borrowed).chain(doomed).collect()
+        let taken = self.taken.iter().map(|taken| &taken.slot);
+        let held = granted.chain(parked).chain(asked).chain(creating).chain(borrowed);
+        held.chain(doomed).chain(taken).collect()
     }
 
     fn check_conservation(&self) {
@@ -139,17 +157,52 @@ impl World {
         let scheduler = &self.scheduler;
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
-            assert!(bucket.slots <= self.rules.bucket_limit, "the limit of a bucket");
+            let limit = if self.shares() { self.rules.bucket_limit } else { self.most };
+            assert!(bucket.slots <= limit, "the limit of a bucket");
+            let excess = (bucket.slots - bucket.leaving).saturating_sub(self.rules.bucket_limit);
+            assert!(self.shares() || bucket.retiring == excess, "what is too many has to go");
+            assert!(bucket.retiring == 0 || bucket.idle.is_empty(), "what is idle goes first");
             assert!(bucket.idle.len() <= self.rules.bucket_idle_limit, "the idle limit");
             assert!(self.shares() || bucket.creating <= self.rules.creation_limit);
         }
         if let Sharing::Target(target) = self.rules.sharing {
             assert!(scheduler.creating <= self.rules.creation_limit, "the limit on creations");
-            let over = scheduler.slots.saturating_sub(target);
+            let over = scheduler.slots.saturating_sub(self.most);
             assert!(over <= self.classes as usize, "one over the target for each class");
-            let surplus = scheduler.slots - scheduler.leaving > target;
-            assert!(!surplus || scheduler.idle == 0, "what is idle above the target has to go");
+            let surplus = (scheduler.slots - scheduler.leaving).saturating_sub(target);
+            assert!(surplus == 0 || scheduler.idle == 0, "what is idle above the target has to go");
+            let retiring = scheduler.commons.as_ref().map(|commons| commons.retiring);
+            assert!(retiring.is_some_and(|retiring| retiring <= surplus), "no more than too many");
         }
+    }
+
+    /// Something is kept of each worker, and an end entered of each that is idle and may get too old.
+    fn check_records(&self) {
+        let slots = self.slots().into_iter().filter(|slot| slot.stage() != Stage::Creating);
+        let mut records: Vec<_> = slots.map(|slot| slot.record).collect();
+        records.extend(self.idle().into_iter().map(|idle| idle.record));
+        assert!(records.iter().all(|record| record.is_some() == self.keeps_records()));
+        let used = records.iter().filter_map(|record| self.record(*record));
+        assert!(
+            used.into_iter().all(|record| record.uses <= self.rules.max_uses),
+            "used too often"
+        );
+        let kept = if self.keeps_records() { records.len() } else { 0 };
+        let ends = if self.span.is_some() { self.scheduler.idle } else { 0 };
+        assert_eq!((self.scheduler.records.len(), self.scheduler.records.ends()), (kept, ends));
+    }
+
+    fn check_generations(&self) {
+        for waiter in self.scheduler.waiters.iter() {
+            let WaiterState::Granted(slot) = &waiter.state else { continue };
+            assert!(self.scheduler.is_current(slot), "what is to be created is of now");
+        }
+    }
+
+    fn check_deadlines(&self) {
+        let queued = self.waiting.iter().filter(|request| !request.is_rung);
+        let deadlines = queued.filter_map(|request| request.deadline.zip(request.waiter));
+        assert_eq!(self.scheduler.deadlines, deadlines.collect());
     }
 
     fn check_indexes(&self) {

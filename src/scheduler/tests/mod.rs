@@ -9,9 +9,11 @@ mod agreement;
 #[cfg(test)]
 mod arena;
 pub(super) mod bytes;
+mod choices;
 mod comparison;
 #[cfg(test)]
 mod crowds;
+mod events;
 #[cfg(test)]
 mod exploration;
 #[cfg(test)]

@@ -1,10 +1,13 @@
-//! Histories about promises, which random ones seldom come to: requests once paid twice in some, or
-//! waited beside what they had been promised.
+//! Histories in which something went wrong once. Those about promises random ones seldom come to:
+//! requests paid twice in some, or waited beside what they had been promised.
 
+use super::choices::Choice::{
+    AbandonClear, Clear, Collect, CreatedAs, Destroyed, HurriedRequest, Request, Restore, Return,
+    ReturnDead, TakeAll, TimePasses,
+};
 use super::steps::target;
-use super::world::Choice::{Collect, CreatedAs, Destroyed, Request, Return, ReturnDead};
 use super::world::World;
-use crate::scheduler::{Rules, WaiterId};
+use crate::scheduler::{Rules, Sharing, WaiterId};
 
 impl World {
     /// For whom workers are being destroyed, as places in the line.
@@ -91,4 +94,51 @@ fn a_promise_makes_no_room_in_a_class_that_has_become_full() {
 
     world.then(Destroyed(0));
     assert!(!world.oldest_may_create());
+}
+
+#[test]
+fn a_promise_whose_request_times_out_makes_room_for_another_creation() {
+    let mut world = World::with_borrowed(Rules { creation_limit: 1, ..target(2) }, &[0]);
+    world.then(Clear);
+    world.then(AbandonClear(0));
+    world.then(Request(Some(0)));
+    world.create(0);
+    world.then(Return(1));
+    world.then(HurriedRequest(Some(1)));
+    assert_eq!(world.victims(), 1);
+    world.then(Request(Some(2)));
+    world.then(TimePasses);
+
+    world.then(Return(0));
+    assert_eq!(world.waiting.iter().filter(|request| request.is_rung).count(), 2);
+}
+
+#[test]
+fn what_has_expired_while_it_was_asked_is_not_handed_out() {
+    let sole = Rules::unlimited(Sharing::Sole);
+    let rules = Rules { bucket_limit: 1, idle_timeout: Some(1), ..sole };
+    let mut world = World::with_borrowed(rules, &[0]);
+    world.then(Return(0));
+    world.then(TakeAll);
+    world.then(Request(Some(0)));
+    world.then(TimePasses);
+
+    world.then(Restore);
+    assert_eq!((world.doomed.len(), world.oldest_may_create()), (1, false));
+    world.then(Destroyed(0));
+    assert!(world.oldest_may_create());
+}
+
+#[test]
+fn workers_that_came_back_at_the_same_time_keep_their_order_while_they_are_asked() {
+    let rules = Rules { bucket_limit: 3, ..Rules::unlimited(Sharing::Sole) };
+    let mut world = World::with_borrowed(rules, &[0, 0, 0]);
+    world.then(Return(0));
+    world.then(Return(0));
+    world.then(TakeAll);
+    world.then(Return(0));
+    world.then(Restore);
+    world.then(Restore);
+    let idle: Vec<_> = world.idle().iter().map(|idle| idle.value.id).collect();
+    assert_eq!(idle, [1, 2, 3]);
 }

@@ -1,6 +1,6 @@
 //! Histories that are told step by step.
 
-use super::world::Choice::{self, Collect, CreatedAs, Request};
+use super::choices::Choice::{self, Collect, CreatedAs, Request};
 use super::world::World;
 use crate::scheduler::{Rules, Sharing};
 

@@ -1,10 +1,11 @@
 use std::cmp::Reverse;
 
+use super::choices::{Bounds, Choice};
 use crate::scheduler::bucket::Idle;
 use crate::scheduler::waiter::Waiter;
 use crate::scheduler::{
-    Birth, ClearId, Doomed, Effect, Effects, Entered, Entry, Grant, Lent, Refusal, Rules,
-    Scheduler, Sharing, Slot, Ticket, WaiterId, Wish,
+    ClearId, Doomed, Index, Record, Refusal, Rules, Scheduler, Sharing, Slot, Stage, Stamp, Taken,
+    Ticket, WaiterId,
 };
 
 /// A worker: its class, and a number that no other has.
@@ -31,18 +32,16 @@ pub(super) struct Request {
     pub(super) wanted: Wanted,
     pub(super) ticket: Ticket,
     /// Its name while it waits.
-    waiter: Option<WaiterId>,
+    pub(super) waiter: Option<WaiterId>,
+    /// When it will have waited long enough.
+    pub(super) deadline: Option<u64>,
+    /// It takes an idle worker now or nothing.
+    pub(super) tries: bool,
     /// The class that was full when a worker was created for this request in vain.
     pub(super) full: Option<u32>,
     pub(super) is_rung: bool,
     /// Workers that it found dead and has not destroyed yet.
     pub(super) dead: Vec<(Unit, Slot)>,
-}
-
-impl Request {
-    fn new(number: usize, wanted: Wanted, ticket: Ticket) -> Self {
-        Self { number, wanted, ticket, waiter: None, full: None, is_rung: false, dead: Vec::new() }
-    }
 }
 
 /// All that is outside the scheduler: what a shell, its callers and its workers would be doing.
@@ -58,10 +57,19 @@ pub(super) struct World {
     pub(super) creating: Vec<(Request, Slot)>,
     pub(super) borrowed: Vec<(Unit, Slot)>,
     pub(super) doomed: Vec<Doomed<Unit>>,
+    /// Taken out from idle, to be asked whether they are to stay.
+    pub(super) taken: Vec<Taken<Unit>>,
     /// Clears that wait for the last slot.
     pub(super) clears: Vec<ClearId>,
     /// Clears that have been told, and are not ended yet.
     pub(super) told: Vec<ClearId>,
+    pub(super) is_closed: bool,
+    /// How long a worker may live, if there is a limit.
+    pub(super) span: Option<u64>,
+    /// The highest that the limit, which may change, has been.
+    pub(super) most: usize,
+    /// What the last event's caller was refused with.
+    pub(super) refused: Option<Refusal>,
     /// How many dead workers the last event destroyed, beside the unit that it is about.
     pub(super) freed: usize,
     /// Who else was served by the last event.
@@ -71,35 +79,15 @@ pub(super) struct World {
     pub(super) last_id: usize,
 }
 
-/// Something that may happen next; an index is into the list that it is about.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Choice {
-    Request(Wanted),
-    IsWell(usize),
-    IsDead(usize),
-    Collect(usize),
-    Cancel(usize),
-    CreatedAs(usize, u32),
-    CreationFails(usize),
-    Return(usize),
-    ReturnDead(usize),
-    Destroyed(usize),
-    Expire,
-    TimePasses,
-    Clear,
-    AbandonClear(usize),
-    EndClear(usize),
-}
-
 /// Workers of class 2 serve class 0 as well.
-fn serves(unit: &Unit, class: &u32) -> bool {
+pub(super) fn serves(unit: &Unit, class: &u32) -> bool {
     unit.class == *class || (unit.class == 2 && *class == 0)
 }
 
 impl World {
     pub(super) fn new(rules: Rules, classes: u32) -> Self {
         let sole = (rules.sharing == Sharing::Sole).then_some(0);
-        Self {
+        let mut world = Self {
             scheduler: Scheduler::new(rules, sole),
             rules,
             classes,
@@ -108,14 +96,43 @@ impl World {
             creating: Vec::new(),
             borrowed: Vec::new(),
             doomed: Vec::new(),
+            taken: Vec::new(),
             clears: Vec::new(),
             told: Vec::new(),
+            is_closed: false,
+            span: None,
+            most: 0,
+            refused: None,
             freed: 0,
             served: Vec::new(),
             now: 0,
             last_number: 0,
             last_id: 0,
+        };
+        world.most = world.limit();
+        world
+    }
+
+    pub(super) fn within(rules: Rules, bounds: &Bounds) -> Self {
+        Self { span: bounds.extras.span, ..Self::new(rules, bounds.classes) }
+    }
+
+    /// Of each bucket or, where they share one, the target.
+    pub(super) fn limit(&self) -> usize {
+        match self.rules.sharing {
+            Sharing::Target(target) => target,
+            Sharing::Sole | Sharing::Apart => self.rules.bucket_limit,
         }
+    }
+
+    /// Whether something is kept of each worker.
+    pub(super) fn keeps_records(&self) -> bool {
+        self.span.is_some() || self.rules.max_uses < u64::MAX
+    }
+
+    pub(super) fn record(&self, record: Option<Index>) -> Option<Record> {
+        let stamp = Stamp::new(self.scheduler.generation, Stage::Live);
+        self.scheduler.record(&Slot { bucket: None, record, stamp })
     }
 
     pub(super) fn shares(&self) -> bool {
@@ -149,106 +166,13 @@ impl World {
         requests
     }
 
-    /// Everything that may happen next, with at most so many requests and clears at a time.
-    pub(super) fn choices(&self, requests: usize, clears: usize) -> Vec<Choice> {
-        let mut choices = Vec::new();
-        if self.rules.idle_timeout.is_some() {
-            choices.extend([Choice::TimePasses, Choice::Expire]);
-        }
-        if self.clears.len() + self.told.len() < clears {
-            choices.push(Choice::Clear);
-        }
-        if self.asked.len() + self.waiting.len() + self.creating.len() < requests {
-            choices.extend((0..self.classes).map(|class| Choice::Request(Some(class))));
-            choices.extend(self.shares().then_some(Choice::Request(None)));
-        }
-        for index in 0..self.asked.len() {
-            choices.extend([Choice::IsWell(index), Choice::IsDead(index)]);
-        }
-        for (index, request) in self.waiting.iter().enumerate() {
-            choices.push(Choice::Cancel(index));
-            choices.extend(request.is_rung.then_some(Choice::Collect(index)));
-        }
-        for (index, (request, _)) in self.creating.iter().enumerate() {
-            choices.push(Choice::CreationFails(index));
-            let classes = request.wanted.map_or(0..self.classes, |class| class..class + 1);
-            choices.extend(classes.map(|class| Choice::CreatedAs(index, class)));
-        }
-        for index in 0..self.borrowed.len() {
-            choices.extend([Choice::Return(index), Choice::ReturnDead(index)]);
-        }
-        choices.extend((0..self.doomed.len()).map(Choice::Destroyed));
-        choices.extend((0..self.clears.len()).map(Choice::AbandonClear));
-        choices.extend((0..self.told.len()).map(Choice::EndClear));
-        choices
-    }
-
-    pub(super) fn apply(&mut self, choice: Choice) {
-        self.served.clear();
-        self.freed = 0;
-        match choice {
-            Choice::Request(wanted) => self.request(wanted),
-            Choice::IsWell(index) => {
-                let (request, unit, slot) = self.asked.remove(index);
-                self.borrowed.push((unit, slot));
-                self.destroy(request.dead);
-            }
-            Choice::IsDead(index) => {
-                let (mut request, unit, slot) = self.asked.remove(index);
-                request.dead.push((unit, slot));
-                self.go_on(request);
-            }
-            Choice::Collect(index) => self.collect(index),
-            Choice::Cancel(index) => self.cancel(index),
-            Choice::CreatedAs(index, class) => self.created(index, class),
-            Choice::CreationFails(index) => {
-                let (_, slot) = self.creating.remove(index);
-                self.event(|scheduler, effects| scheduler.free(slot, None, effects));
-            }
-            Choice::Return(index) => {
-                let (unit, slot) = self.borrowed.remove(index);
-                self.give_back(unit, slot);
-            }
-            Choice::ReturnDead(index) => {
-                let (_, slot) = self.borrowed.remove(index);
-                self.event(|scheduler, effects| scheduler.free(slot, None, effects));
-            }
-            Choice::Destroyed(index) => {
-                let Doomed { slot, heir, .. } = self.doomed.remove(index);
-                self.event(|scheduler, effects| scheduler.free(slot, heir, effects));
-            }
-            Choice::Expire => {
-                let now = self.now;
-                self.event(|scheduler, effects| scheduler.expire(now, effects));
-            }
-            Choice::TimePasses => self.now += 1,
-            Choice::Clear => {
-                self.last_number += 1;
-                let id = ClearId(self.last_number as u64);
-                self.clears.push(id);
-                let bell = Bell::Clear(id);
-                self.event(|scheduler, effects| scheduler.begin_clear(id, bell, effects));
-            }
-            Choice::AbandonClear(index) => {
-                let id = self.clears.remove(index);
-                let mut effects = Effects::default();
-                assert_eq!(self.scheduler.end_clear(id, &mut effects), Some(Bell::Clear(id)));
-                self.carry_out(effects);
-            }
-            Choice::EndClear(index) => {
-                let id = self.told.remove(index);
-                let mut effects = Effects::default();
-                assert_eq!(self.scheduler.end_clear(id, &mut effects), None);
-                self.carry_out(effects);
-            }
-        }
-    }
-
     /// Lets everything end well, and checks that nobody was forgotten and nothing is left.
     pub(super) fn wind_up(&mut self) {
         for _ in 0..1000 {
             let choice = if !self.doomed.is_empty() {
                 Choice::Destroyed(0)
+            } else if !self.taken.is_empty() {
+                Choice::Restore
             } else if let Some(index) = self.waiting.iter().position(|request| request.is_rung) {
                 Choice::Collect(index)
             } else if !self.asked.is_empty() {
@@ -272,192 +196,9 @@ impl World {
         while !self.told.is_empty() {
             self.apply(Choice::EndClear(0));
         }
-        assert_eq!(self.scheduler.shut, None);
+        assert_eq!(self.scheduler.shut, self.is_closed.then_some(Refusal::Closed));
         self.check();
         self.check_empty();
-    }
-
-    fn wish<'a>(&self, wanted: &'a Wanted, full: &'a Option<u32>) -> Wish<'a, u32> {
-        // All keys have the same hash, so that they have to be told apart.
-        match (wanted, full) {
-            (Some(_), _) if self.rules.sharing == Sharing::Sole => Wish::Sole,
-            (Some(key), _) => Wish::Of { hash: 7, key },
-            (None, Some(key)) => Wish::AnyOnceRoom { hash: 7, key },
-            (None, None) => Wish::Any,
-        }
-    }
-
-    fn request(&mut self, wanted: Wanted) {
-        let mut effects = Effects::default();
-        let wish = self.wish(&wanted, &None);
-        let lent = self.scheduler.lend(wish, self.now, &mut effects);
-        self.last_number += 1;
-        let number = self.last_number;
-        match lent {
-            Err(Refusal::Clearing) => assert_eq!(self.scheduler.shut, Some(Refusal::Clearing)),
-            Err(refusal) => panic!("a new request is told {refusal:?}"),
-            Ok(Some(Lent { value, slot, ticket, .. })) => {
-                self.asked.push((Request::new(number, wanted, ticket), value, slot));
-            }
-            Ok(None) => self.enter_as(number, wanted, None, None, Vec::new()),
-        }
-        self.carry_out(effects);
-    }
-
-    /// Looks on after a worker in vain. Only if nothing is idle are the dead ones destroyed.
-    fn go_on(&mut self, mut request: Request) {
-        let wish = self.wish(&request.wanted, &request.full);
-        let (_, held) = request.dead.last().expect("a worker in vain");
-        let place = (request.ticket, held);
-        let mut effects = Effects::default();
-        let lent = self.scheduler.lend_again(wish, place, self.now, serves, &mut effects);
-        match lent {
-            Some(Lent { value, slot, .. }) => self.asked.push((request, value, slot)),
-            None => {
-                let held: Vec<_> = request.dead.drain(..).map(|(_, slot)| slot).collect();
-                self.freed += held.len();
-                self.enter(request, held);
-            }
-        }
-        self.carry_out(effects);
-    }
-
-    fn destroy(&mut self, workers: Vec<(Unit, Slot)>) {
-        self.freed += workers.len();
-        for (_, slot) in workers {
-            self.event(|scheduler, effects| scheduler.free(slot, None, effects));
-        }
-    }
-
-    fn enter(&mut self, request: Request, held: Vec<Slot>) {
-        let Request { number, wanted, ticket, full, .. } = request;
-        self.enter_as(number, wanted, Some(ticket), full, held);
-    }
-
-    fn enter_as(
-        &mut self,
-        number: usize,
-        wanted: Wanted,
-        ticket: Option<Ticket>,
-        full: Option<u32>,
-        mut held: Vec<Slot>,
-    ) {
-        let mut effects = Effects::default();
-        let entry = Entry {
-            wish: self.wish(&wanted, &full),
-            ticket,
-            deadline: None,
-            held: &mut held,
-            bell: &mut Some(Bell::Request(number)),
-            spare_key: &mut wanted.or(full),
-        };
-        let entered = self.scheduler.enter(entry, self.now, serves, &mut effects);
-        let request = |ticket| Request { full, ..Request::new(number, wanted, ticket) };
-        let mut own = None;
-        match entered {
-            Ok(Entered::Lent(Lent { value, slot, ticket, .. })) => {
-                self.asked.push((request(ticket), value, slot));
-            }
-            Ok(Entered::Waits(waiter)) => {
-                own = Some(waiter.ticket);
-                self.waiting.push(Request { waiter: Some(waiter), ..request(waiter.ticket) });
-            }
-            Err(_) => {
-                for slot in held {
-                    self.scheduler.free(slot, None, &mut effects);
-                }
-            }
-        }
-        self.carry_out(effects);
-        // What a request gets by its own event was not freed for it.
-        self.served.retain(|served| Some(*served) != own);
-    }
-
-    fn collect(&mut self, index: usize) {
-        let request = self.waiting.remove(index);
-        let waiter = request.waiter.expect("a request that waits");
-        match self.scheduler.collect(waiter).expect("a bell rings when there is something") {
-            Grant::Worker(unit, slot) => {
-                let fits = request.wanted.is_none_or(|class| serves(&unit, &class));
-                assert!(fits, "{request:?} was handed {unit:?}");
-                self.borrowed.push((unit, slot));
-            }
-            Grant::Outdated(..) => panic!("nothing is given up but by a clear"),
-            Grant::Create(slot) => self.creating.push((request, slot)),
-            Grant::Refused(refusal) => assert_eq!(refusal, Refusal::Cleared),
-        }
-    }
-
-    fn cancel(&mut self, index: usize) {
-        let request = self.waiting.remove(index);
-        let mut effects = Effects::default();
-        let waiter = request.waiter.expect("a request that waits");
-        let (worker, _) = self.scheduler.cancel(waiter, &mut effects);
-        if let Some((unit, slot)) = worker {
-            let plan = self.scheduler.plan_return(&slot, &unit, self.now, serves);
-            self.scheduler.commit_return(plan, slot, unit, self.now, &mut effects);
-        }
-        self.carry_out(effects);
-    }
-
-    fn created(&mut self, index: usize, class: u32) {
-        let (mut request, mut slot) = self.creating.remove(index);
-        self.last_id += 1;
-        let unit = Unit { class, id: self.last_id };
-        let bucket = request.wanted.is_none().then_some((7, &class));
-        let mut effects = Effects::default();
-        let birth = self.scheduler.created(
-            &mut slot,
-            bucket,
-            &mut Some(class),
-            (None, self.now),
-            &mut effects,
-        );
-        match birth {
-            Birth::Welcome => self.borrowed.push((unit, slot)),
-            Birth::Full => {
-                request.full = Some(class);
-                self.enter(request, vec![slot]);
-            }
-            Birth::Outdated | Birth::Refused(_) => self.scheduler.free(slot, None, &mut effects),
-        }
-        self.carry_out(effects);
-    }
-
-    fn give_back(&mut self, unit: Unit, slot: Slot) {
-        let now = self.now;
-        self.event(|scheduler, effects| {
-            let plan = scheduler.plan_return(&slot, &unit, now, serves);
-            scheduler.commit_return(plan, slot, unit, now, effects);
-        });
-    }
-
-    fn event<R>(
-        &mut self,
-        event: impl FnOnce(&mut Scheduler<u32, Unit, Bell>, &mut Effects<u32, Unit, Bell>) -> R,
-    ) {
-        let mut effects = Effects::default();
-        event(&mut self.scheduler, &mut effects);
-        self.carry_out(effects);
-    }
-
-    fn carry_out(&mut self, mut effects: Effects<u32, Unit, Bell>) {
-        effects.drain(|effect| match effect {
-            Effect::Ring(Bell::Request(number)) => {
-                let mut waiting = self.waiting.iter_mut();
-                let request = waiting.find(|request| request.number == number);
-                let request = request.expect("a bell rings for somebody who waits");
-                assert!(!request.is_rung, "a bell rings once");
-                request.is_rung = true;
-                self.served.push(request.ticket);
-            }
-            Effect::Ring(Bell::Clear(id)) => {
-                self.clears.retain(|clear| *clear != id);
-                self.told.push(id);
-            }
-            Effect::Destroy(doomed) => self.doomed.push(doomed),
-            Effect::DropKey(_) => {}
-        });
     }
 }
 
