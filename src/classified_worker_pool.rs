@@ -525,8 +525,9 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker is not valid
     /// for its own class. That worker is destroyed.
     ///
-    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
-    /// waits for a second one can wait for ever, if all the others do the same.
+    /// It waits for ever, unless [`with_acquire_timeout`](PoolOptions::with_acquire_timeout) says how long,
+    /// or [`get_worker_timeout`](Self::get_worker_timeout). A task that holds a guard and waits for a second one
+    /// can wait for ever, if all the others do the same.
     ///
     /// # Cancel safety
     ///
@@ -676,8 +677,9 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker has another
     /// class, or is not valid for it. That worker is destroyed.
     ///
-    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
-    /// waits for a second one can wait for ever, if all the others do the same.
+    /// It waits for ever, unless [`with_acquire_timeout`](PoolOptions::with_acquire_timeout) says how long,
+    /// or [`get_classified_worker_timeout`](Self::get_classified_worker_timeout). A task that holds a guard and waits for a second one
+    /// can wait for ever, if all the others do the same.
     ///
     /// # Cancel safety
     ///
@@ -869,8 +871,9 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
 
     /// Destroys the idle workers that have expired, and returns how many there were.
     ///
-    /// The pool has no task of its own: expired workers are never handed out, but without a request
-    /// they stay until somebody calls this. Without an idle timeout it returns 0.
+    /// Expired workers are never handed out, but without a request they stay until somebody calls this,
+    /// or for the task of [`with_maintenance`](PoolOptions::with_maintenance).
+    /// Without an idle timeout and a maximum lifetime it returns 0.
     ///
     /// # Panics
     ///

@@ -434,8 +434,9 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig) as well if the factory's worker has another
     /// primary key than `key`, or does not support it. That worker is destroyed.
     ///
-    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
-    /// waits for a second one can wait for ever, if all the others do the same.
+    /// It waits for ever, unless [`with_acquire_timeout`](PoolOptions::with_acquire_timeout) says how long,
+    /// or [`get_worker_timeout`](Self::get_worker_timeout). A task that holds a guard and waits for a second one
+    /// can wait for ever, if all the others do the same.
     ///
     /// # Cancel safety
     ///
@@ -616,8 +617,9 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
 
     /// Destroys the idle workers of all keys that have expired, and returns how many there were.
     ///
-    /// The pool has no task of its own: expired workers are never handed out, but without a request for
-    /// their key they stay until somebody calls this. Without an idle timeout it returns 0.
+    /// Expired workers are never handed out, but without a request for their key they stay until
+    /// somebody calls this, or for the task of [`with_maintenance`](PoolOptions::with_maintenance).
+    /// Without an idle timeout and a maximum lifetime it returns 0.
     ///
     /// # Panics
     ///

@@ -121,4 +121,6 @@ mod documents {
     struct Contributing;
     #[doc = include_str!("../doc/design.md")]
     struct Design;
+    #[doc = include_str!("../doc/coming-from.md")]
+    struct ComingFrom;
 }

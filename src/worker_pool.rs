@@ -379,13 +379,20 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     ///
     /// In this order of judgement:
     ///
-    /// - [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): a limit is zero.
+    /// - [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig): a limit is zero, or an option makes no
+    ///   sense here.
+    /// - [`Closed`](crate::PoolErrorCode::Closed): the pool is closed, or was while this call waited or
+    ///   created.
     /// - [`Clearing`](crate::PoolErrorCode::Clearing): the pool is being cleared.
     /// - [`Cleared`](crate::PoolErrorCode::Cleared): a clear began while this call waited or created.
+    /// - [`Full`](crate::PoolErrorCode::Full): as many requests wait as
+    ///   [`with_max_waiting_count`](PoolOptions::with_max_waiting_count) allows.
+    /// - [`Timeout`](crate::PoolErrorCode::Timeout): the call took longer than an option allows.
     /// - Whatever the factory returns when it creates for this call.
     ///
-    /// There is no timeout: put `tokio::time::timeout` around the call. A task that holds a guard and
-    /// waits for a second one can wait for ever, if all the others do the same.
+    /// It waits for ever, unless [`with_acquire_timeout`](PoolOptions::with_acquire_timeout) says how long,
+    /// or [`get_worker_timeout`](Self::get_worker_timeout). A task that holds a guard and waits for a second one
+    /// can wait for ever, if all the others do the same.
     ///
     /// # Cancel safety
     ///
@@ -544,8 +551,9 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
 
     /// Destroys the idle workers that have expired, and returns how many there were.
     ///
-    /// The pool has no task of its own: expired workers are never handed out, but without a request
-    /// they stay until somebody calls this. Without an idle timeout it returns 0.
+    /// Expired workers are never handed out, but without a request they stay until somebody calls this,
+    /// or for the task of [`with_maintenance`](PoolOptions::with_maintenance).
+    /// Without an idle timeout and a maximum lifetime it returns 0.
     ///
     /// # Panics
     ///

@@ -189,6 +189,21 @@ impl Curves {
         curves.iter().all(|(_, points)| !points.is_empty()).then_some(Self { unit, curves })
     }
 
+    /// Beside the end of each curve, but far enough from each other to be read.
+    fn names(&self, sizes: &Axis, times: &Axis) -> Vec<(&'static str, f64, f64)> {
+        const LINE: f64 = 13.0;
+        let end = |(name, points): &(&'static str, Vec<(f64, f64)>)| {
+            let &(size, time) = points.last()?;
+            Some((*name, sizes.place(size), times.place(time)))
+        };
+        let mut names: Vec<_> = self.curves.iter().filter_map(end).collect();
+        names.sort_by(|one, other| one.2.total_cmp(&other.2));
+        for next in 1..names.len() {
+            names[next].2 = names[next].2.max(names[next - 1].2 + LINE);
+        }
+        names
+    }
+
     fn draw(&self) -> String {
         let points = || self.curves.iter().flat_map(|(_, points)| points);
         let sizes = Axis::over(points().map(|point| point.0), 85.0, 300.0);
@@ -218,9 +233,9 @@ impl Curves {
                 drawn +=
                     &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>\n");
             }
-            if let Some((x, y)) = places.last() {
-                drawn += &text(x + 6.0, y + 4.0, "start", name);
-            }
+        }
+        for (name, x, y) in self.names(&sizes, &times) {
+            drawn += &text(x + 6.0, y + 4.0, "start", name);
         }
         drawn
     }
