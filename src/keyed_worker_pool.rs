@@ -142,8 +142,9 @@ pub trait KeyedWorkerFactory<K: WorkerKey, W: KeyedWorker<K>>: Send + Sync + 'st
     ///
     /// # Errors
     ///
-    /// After an error, a panic, or if the call is cancelled or takes too long, the worker is destroyed, and
-    /// the request goes on with the next. The error is the source of the request's own, if that times out.
+    /// After an error, or if the call takes too long, the worker is destroyed, and the request goes on with
+    /// the next. The error is the source of the request's own, if that times out. A panic goes on in the
+    /// request; then, and if the request is dropped meanwhile, the worker is destroyed as well.
     async fn recycle(&self, worker: &mut W) -> PoolResult<()> {
         _ = worker;
         Ok(())

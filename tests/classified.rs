@@ -725,3 +725,87 @@ fn hold<const N: usize>(pool: &Classified, classes: [u32; N]) -> [Guard; N] {
 async fn advance(seconds: u64) {
     tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
 }
+#[test]
+fn with_create_first_a_worker_makes_way_when_its_replacement_stands() {
+    watched(|| async {
+        let setup = Setup::max(1).with(|options| options.with_create_first(true));
+        let (pool, factory) = setup.open::<Classified>();
+        drop(pool.get_of(1).expect_worker());
+        factory.gate();
+        let mut request = pool.get_of(2);
+        request.expect_pending();
+        assert_eq!((factory.destroyed(), pool.status().idle), (0, 1));
+        factory.end(Outcome::Worker);
+        let held = request.expect_worker();
+        assert_eq!((factory.destroyed(), pool.status().total), (1, 1));
+        drop(held);
+        assert_eq!(pool.status().idle, 1);
+    });
+}
+
+#[test]
+fn with_create_first_a_creation_that_fails_costs_no_worker() {
+    watched(|| async {
+        let setup = Setup::max(1).with(|options| options.with_create_first(true));
+        let (pool, factory) = setup.open::<Classified>();
+        drop(pool.get_of(1).expect_worker());
+        factory.next(Outcome::Error("down"));
+        pool.get_of(2).expect_error();
+        assert_eq!(pool.get_of(1).expect_worker().id(), 0);
+    });
+}
+
+#[test]
+fn with_create_first_each_creation_above_the_target_has_a_victim_of_its_own() {
+    watched(|| async {
+        // Without the cap, a class that has nothing may exceed the target beside them.
+        let setup = Setup::max(2)
+            .with(|options| options.with_create_first(true).with_max_overshoot_count(Some(0)));
+        let (pool, factory) = setup.open::<Classified>();
+        let held = [pool.get_of(1).expect_worker(), pool.get_of(1).expect_worker()];
+        drop(held);
+        factory.gate();
+        let mut requests: Vec<_> = (2..5).map(|class| pool.get_of(class)).collect();
+        requests.iter_mut().for_each(Call::expect_pending);
+        assert_eq!((factory.waiting(), pool.status().total), (2, 4));
+        factory.end(Outcome::Worker);
+        let _first = requests[0].expect_worker();
+        assert_eq!(factory.destroyed(), 1);
+    });
+}
+
+#[test]
+fn classes_that_have_nothing_exceed_the_target_by_no_more_than_the_cap() {
+    watched(|| async {
+        for cap in [0, 1] {
+            let setup = Setup::max(1).with(|options| options.with_max_overshoot_count(Some(cap)));
+            let (pool, factory) = setup.open::<Classified>();
+            let held = pool.get_of(1).expect_worker();
+            let mut others = [pool.get_of(2), pool.get_of(3)];
+            let mut served = Vec::new();
+            for other in &mut others {
+                served.extend(match other.poll() {
+                    std::task::Poll::Ready(worker) => worker.ok(),
+                    std::task::Poll::Pending => None,
+                });
+            }
+            assert_eq!(served.len(), usize::from(cap));
+            assert_eq!(factory.peak(), 1 + usize::from(cap));
+            drop((held, served));
+        }
+    });
+}
+
+#[test]
+fn options_for_classes_make_no_sense_in_other_pools() {
+    watched(|| async {
+        let setups = [
+            Setup::max(1).with(|options| options.with_create_first(true)),
+            Setup::max(1).with(|options| options.with_max_overshoot_count(Some(1))),
+        ];
+        for setup in setups {
+            setup.clone().open::<General>().0.get().expect_code(PoolErrorCode::InvalidConfig);
+            setup.open::<Keyed>().0.get().expect_code(PoolErrorCode::InvalidConfig);
+        }
+    });
+}

@@ -185,6 +185,103 @@ laws! {
         assert!(unwind_over(handed).is_some());
         assert_eq!((waiters[0].expect_worker().id(), factory.destroyed()), (0, 0));
     }
+
+    /// OW-1
+    async fn a_worker_that_is_taken_out_is_its_owners_and_its_slot_is_free<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, factory) = Setup::max(2).open::<P>();
+        let mut guards = pool.take(2);
+        let waiter = &mut wait(1, || pool.get())[0];
+        let worker = P::detach(guards.remove(0));
+        assert!(waiter.is_woken());
+        assert_eq!((worker.id(), factory.destroyed(), pool.status().total), (0, 0, 2));
+        assert_eq!(waiter.expect_worker().id(), 2);
+        assert_eq!(factory.live(), 3, "it lives beside those of the pool");
+        drop(worker);
+        assert_eq!((factory.live(), pool.status().total), (2, 2));
+        drop(guards);
+        let mut ids: Vec<_> = pool.take(2).iter().map(|guard| guard.id()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [1, 2]);
+    }
+
+    async fn a_worker_may_be_taken_out_anywhere_and_by_who_outlives_the_pool<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, factory) = Setup::max(2).idle_timeout(10).open::<P>();
+        let is_gone = pool.probe();
+        let mut guards = pool.take(2);
+        let first = guards.remove(0);
+        let worker = thread::spawn(move || P::detach(first)).join().unwrap();
+        assert_eq!(pool.status().total, 1);
+        drop(pool);
+        let second = P::detach(guards.remove(0));
+        assert!(is_gone() && factory.live() == 2);
+        drop((worker, second));
+    }
+
+    async fn a_worker_that_is_taken_out_ends_a_clear<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, _factory) = Setup::max(1).open::<P>();
+        let holder = pool.get().expect_worker();
+        let mut clear = pool.clear();
+        clear.expect_pending();
+        let worker = P::detach(holder);
+        assert!(clear.is_woken());
+        clear.expect_ready();
+        assert_eq!(worker.id(), 0);
+    }
+
+    /// LW-6
+    async fn a_worker_that_is_discarded_is_not_asked_and_frees_its_slot<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, factory) = Setup::max(1).open::<P>();
+        let holder = pool.get().expect_worker();
+        let waiter = &mut wait(1, || pool.get())[0];
+        factory.on(Callback::IsWork, |_| panic!("it is not asked"));
+        P::discard(holder);
+        assert!(waiter.is_woken() && factory.worker(0).is_destroyed.load(SeqCst));
+        factory.no_longer_on(Callback::IsWork);
+        let holder = waiter.expect_worker();
+        assert_eq!(holder.id(), 1);
+
+        factory.always(Some(Outcome::Error("down")));
+        P::discard(holder);
+        assert_eq!((factory.calls(), pool.status().total), (2, 0), "nobody waits");
+    }
+
+    async fn a_discard_whose_destructor_panics_frees_the_slot_first<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let (pool, factory) = Setup::max(1).open::<P>();
+        let holder = pool.get().expect_worker();
+        let waiter = &mut wait(1, || pool.get())[0];
+        factory.on(Callback::Drop, |_| panic!("a bad end"));
+        assert_eq!(panic_of(|| P::discard(holder)).as_deref(), Some("a bad end"));
+        factory.no_longer_on(Callback::Drop);
+        assert_eq!(waiter.expect_worker().id(), 1);
+    }
+
+    /// PN-2
+    async fn with_an_option_what_is_well_survives_a_panic_of_its_user<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        for (keeps, is_well, survives) in
+            [(true, true, true), (true, false, false), (false, true, false)]
+        {
+            let setup = Setup::max(1).with(|options| options.with_keep_on_panic(keeps));
+            let (pool, factory) = setup.open::<P>();
+            let holder = pool.get().expect_worker();
+            let waiter = &mut wait(1, || pool.get())[0];
+            holder.state.is_well.store(is_well, SeqCst);
+            assert_eq!(unwind_over(holder).as_deref(), Some("half-way"));
+            assert_eq!(factory.live() == 1, survives);
+            assert_eq!(waiter.expect_worker().id(), usize::from(!survives));
+        }
+    }
 }
 
 /// PN-2
@@ -194,17 +291,23 @@ fn no_second_panic_aborts_while_a_guard_is_dropped_unwinding() {
         use Callback::{Drop, IsWork, Names, Serves};
         for callbacks in [&[Drop][..], &[IsWork], &[Names, Serves], &[IsWork, Names, Serves, Drop]]
         {
-            let (pool, factory) = Setup::max(2).open::<P>();
-            let guards = pool.take(2);
-            let waiters = &mut wait(2, || pool.get());
-            for &callback in callbacks {
-                factory.on(callback, move |_| panic!("{callback:?}"));
-            }
+            for keeps in [false, true] {
+                let setup = Setup::max(2).with(|options| options.with_keep_on_panic(keeps));
+                let (pool, factory) = setup.open::<P>();
+                let guards = pool.take(2);
+                if keeps {
+                    guards.iter().for_each(|guard| guard.state.kill());
+                }
+                let waiters = &mut wait(2, || pool.get());
+                for &callback in callbacks {
+                    factory.on(callback, move |_| panic!("{callback:?}"));
+                }
 
-            assert_eq!(unwind_over(guards).as_deref(), Some("half-way"));
-            callbacks.iter().for_each(|&callback| factory.no_longer_on(callback));
-            assert_eq!((factory.live(), woken(waiters)), (0, vec![0, 1]));
-            waiters.iter_mut().for_each(|waiter| drop(waiter.expect_worker()));
+                assert_eq!(unwind_over(guards).as_deref(), Some("half-way"));
+                callbacks.iter().for_each(|&callback| factory.no_longer_on(callback));
+                assert_eq!((factory.live(), woken(waiters)), (0, vec![0, 1]));
+                waiters.iter_mut().for_each(|waiter| drop(waiter.expect_worker()));
+            }
         }
     }
     in_own_process("no_second_panic_aborts_while_a_guard_is_dropped_unwinding", || {

@@ -136,11 +136,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     ) -> Result<Option<Lent<V>>, Refusal> {
         self.check_open()?;
         let now = self.advance(now);
-        let found = self.find_idle(wish, now, serves);
         let is_fresh = |&(bucket, index): &(BucketId, usize)| {
             now - self.buckets[bucket].idle[index].since < fresh
         };
-        Ok(found.filter(is_fresh).map(|found| {
+        let own = self.find_newest(self.preferred(wish), now).filter(is_fresh);
+        let found = own.or_else(|| self.find_stranger(wish, now, serves).filter(is_fresh));
+        Ok(found.map(|found| {
             let ticket = self.next_ticket();
             self.lend_found(found, ticket, now, effects)
         }))
@@ -179,9 +180,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 let scope = self.waiters[waiter].lane.bucket();
                 // Whoever needs the slot of an idle worker gets one that has to go anyway.
                 self.settle(scope, effects);
-                self.doom_expired(scope, now, effects);
+                let room = self.doom_expired(scope, now, effects);
                 if entry.ticket.is_none() {
-                    self.turn_away(waiter, entry.bell, effects)?;
+                    self.turn_away(waiter, room, entry.bell, effects)?;
                 }
                 (Entered::Waits(waiter), scope)
             }
@@ -194,11 +195,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     }
 
     /// Takes what a waiter was given; `None` if that is nothing yet.
-    pub(crate) fn collect(&mut self, id: WaiterId) -> Option<Grant<V>> {
+    pub(crate) fn collect(&mut self, id: WaiterId, now: u64) -> Option<Grant<V>> {
+        let now = self.advance(now);
         let mut grant = self.take_grant(id);
         match &mut grant {
             Some(Grant::Worker(_, Slot { record: Some(record), .. })) => {
-                self.records.lend(*record, self.latest);
+                self.records.lend(*record, now);
             }
             Some(Grant::Create(slot)) => self.begin_creation(slot),
             _ => {}
@@ -366,10 +368,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         self.line_up(Waiter::new(ticket, lane, bell, entry.deadline))
     }
 
-    /// Takes a newcomer out of the line again that would have to wait beside as many as may.
+    /// Takes a newcomer out of the line again that would have to wait beside as many as may. Of those
+    /// in it, `room` will be served as soon as what has expired is destroyed.
     fn turn_away(
         &mut self,
         id: WaiterId,
+        room: usize,
         bell: &mut Option<B>,
         effects: &mut Effects<K, V, B>,
     ) -> Result<(), Refusal> {
@@ -382,7 +386,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             _ => self.waiters.queued(),
         };
         let waiting = line - 1;
-        if waiting < self.rules.waiting_limit {
+        if waiting < self.rules.waiting_limit.saturating_add(room) {
             return Ok(());
         }
         let bucket = self.leave(id).bucket();

@@ -2,7 +2,7 @@
 
 use std::iter::Sum;
 
-use super::{BucketId, Refusal, Scheduler};
+use super::{BucketId, Refusal, Scheduler, Wish};
 
 /// Counts that belong together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,6 +80,14 @@ impl<K, V, B> Scheduler<K, V, B> {
 }
 
 impl<K: Eq, V, B> Scheduler<K, V, B> {
+    /// The counts of what a request competes for: its own bucket, where they are apart.
+    pub(crate) fn counts_for(&self, wish: Wish<'_, K>) -> Counts {
+        match wish {
+            Wish::Of { hash, key } if self.commons.is_none() => self.counts_of(hash, key),
+            _ => self.counts(),
+        }
+    }
+
     /// The counts of one bucket.
     pub(crate) fn counts_of(&self, hash: u64, key: &K) -> Counts {
         let none = Counts { limit: self.limit(), phase: self.phase(), ..Counts::default() };

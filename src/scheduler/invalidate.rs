@@ -15,5 +15,6 @@ impl<K, V, B> Scheduler<K, V, B> {
             }
         }
         self.doom_all(effects);
+        self.alert(effects);
     }
 }

@@ -17,6 +17,10 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// Lets the keeper rest. Its bell rings when there is something to do before the time that is
     /// returned, or room for a worker in reserve, if it `creates` one.
     pub(crate) fn rest(&mut self, bell: B, creates: bool) -> Option<u64> {
+        if creates && self.lacks_reserve() {
+            // Something has come up since it looked.
+            return Some(0);
+        }
         let due = self.next_due();
         self.keeper = Some(Keeper { bell, alarm: due.unwrap_or(u64::MAX), creates });
         due
@@ -123,12 +127,5 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             _ => None,
         });
         Ok(Some(self.open_own(home)))
-    }
-
-    /// The worker in this slot was created, but nobody has used it.
-    pub(crate) fn forget_use(&mut self, slot: &Slot) {
-        if let Some(record) = slot.record {
-            self.records.forget_use(record);
-        }
     }
 }

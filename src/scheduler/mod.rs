@@ -196,6 +196,11 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.buckets.sole().is_some()
     }
 
+    /// Whether anything is given out.
+    pub(crate) fn is_open(&self) -> bool {
+        self.shut.is_none()
+    }
+
     #[inline]
     fn check_open(&self) -> Result<(), Refusal> {
         match self.shut {

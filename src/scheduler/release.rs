@@ -40,6 +40,40 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         slot: &mut Slot,
         bucket: Option<(u64, &K)>,
         spare_key: &mut Option<K>,
+        life: (Option<Life>, u64),
+        effects: &mut Effects<K, V, B>,
+    ) -> Birth {
+        let birth = self.admit(slot, bucket, spare_key, life, effects);
+        if birth == Birth::Welcome {
+            // Somebody may have waited for nothing but the end of this creation.
+            self.settle(slot.bucket, effects);
+        }
+        birth
+    }
+
+    /// The same where no request sees to the creation. The worker has to be given back under the same
+    /// lock, for until then nobody is given the room that the end of the creation leaves.
+    pub(crate) fn created_spare(
+        &mut self,
+        slot: &mut Slot,
+        bucket: Option<(u64, &K)>,
+        spare_key: &mut Option<K>,
+        life: (Option<Life>, u64),
+        effects: &mut Effects<K, V, B>,
+    ) -> Birth {
+        let birth = self.admit(slot, bucket, spare_key, life, effects);
+        if birth == Birth::Welcome {
+            slot.set_stage(Stage::New);
+            slot.record.into_iter().for_each(|record| self.records.forget_use(record));
+        }
+        birth
+    }
+
+    fn admit(
+        &mut self,
+        slot: &mut Slot,
+        bucket: Option<(u64, &K)>,
+        spare_key: &mut Option<K>,
         (life, now): (Option<Life>, u64),
         effects: &mut Effects<K, V, B>,
     ) -> Birth {
@@ -76,8 +110,6 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         self.creating -= 1;
         slot.set_stage(Stage::Live);
         slot.record = life.map(|life| self.records.open(life, now));
-        // Somebody may have waited for nothing but the end of this creation.
-        self.settle(slot.bucket, effects);
         if let Some(expected) = expected {
             self.sweep(expected, effects);
         }
@@ -102,16 +134,19 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let Some(bucket) = slot.bucket else {
             return ReturnPlan::Destroy;
         };
+        // What has not been out need not go before whoever it was created for has had it.
+        let is_new = slot.stage() == Stage::New;
         let Some(commons) = &self.commons else {
             let home = &self.buckets[bucket];
             return match self.waiters.first(&home.line) {
+                Some(to) if is_new => ReturnPlan::Hand { to, past: None },
                 _ if home.retiring > 0 => ReturnPlan::Destroy,
                 Some(to) => ReturnPlan::Hand { to, past: None },
                 None if self.rules.bucket_idle_limit == 0 => ReturnPlan::Destroy,
                 None => ReturnPlan::Keep(bucket),
             };
         };
-        if commons.retiring > 0 {
+        if commons.retiring > 0 && !is_new {
             return ReturnPlan::Destroy;
         }
         let mut fits = |lane: &Lane| match *lane {
@@ -119,7 +154,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             Lane::Of(wanted) => wanted == bucket || serves(value, &self.buckets[wanted].key),
         };
         let Some((&to, _)) = commons.heads.iter().find(|(_, lane)| fits(lane)) else {
-            return ReturnPlan::Keep(bucket);
+            return match commons.retiring {
+                0 => ReturnPlan::Keep(bucket),
+                _ => ReturnPlan::Destroy,
+            };
         };
         match self.claimant().filter(|&claimant| claimant < to) {
             Some(starved) if self.waiters[starved].passed >= self.rules.max_passes => {
@@ -139,18 +177,17 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) {
+        let bucket = slot.bucket;
+        slot.set_stage(Stage::Live);
         match plan {
-            ReturnPlan::Keep(bucket) => self.keep(value, (bucket, slot.record), now, effects),
+            ReturnPlan::Keep(bucket) => {
+                return self.keep(value, (bucket, slot.record), now, effects);
+            }
             ReturnPlan::Hand { to, past } => {
                 if let Some(past) = past {
                     self.waiters[past].passed += 1;
                 }
-                let bucket = slot.bucket;
                 self.hand(to, value, slot, effects);
-                // Whoever was served may have had a promise that others can use now.
-                if self.commons.is_some() {
-                    self.settle(bucket, effects);
-                }
             }
             ReturnPlan::Destroy => {
                 self.mark_leaving(&mut slot);
@@ -162,6 +199,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 effects.doom(value, slot, Some(heir));
             }
         }
+        // Whoever was served may have had a promise that others can use now, and a creation may just
+        // have ended.
+        self.settle(bucket, effects);
     }
 
     /// The slot is empty: nothing came of a creation, or a worker's destructor has returned, whose
@@ -191,6 +231,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// Gives up every expired idle worker, and says how many.
     pub(crate) fn expire(&mut self, now: u64, effects: &mut Effects<K, V, B>) -> usize {
         let now = self.advance(now);
-        self.doom_expired(None, now, effects) + self.doom_old(now, effects)
+        let count = self.doom_expired(None, now, effects) + self.doom_old(now, effects);
+        self.alert(effects);
+        count
     }
 }

@@ -17,6 +17,10 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// buckets share a target.
     pub(super) fn settle(&mut self, scope: Option<BucketId>, effects: &mut Effects<K, V, B>) {
         if self.commons.is_some() {
+            if self.rules.creates_first {
+                // A worker whose replacement stands is no victim for another.
+                self.doom_surplus(effects);
+            }
             while let Some(due) = self.due() {
                 match due {
                     Due::Grant(id) => self.grant(id, effects),
@@ -32,6 +36,8 @@ impl<K, V, B> Scheduler<K, V, B> {
                 self.grant(id, effects);
             }
         }
+        // Whoever left a line, or ended a creation, may have made room for a worker in reserve.
+        self.alert(effects);
     }
 
     fn due_in(&self, bucket: BucketId) -> Option<WaiterId> {
@@ -55,15 +61,25 @@ impl<K, V, B> Scheduler<K, V, B> {
         if !self.may_start_creation() {
             return None;
         }
-        let above = self.slots - commons.target;
-        if self.idle > 0 && self.rules.creates_first {
+        if self.overshoot().is_none() {
             // Each has a victim of its own, which goes when the new worker stands.
-            return self.claimant().filter(|_| above < self.idle).map(Due::Grant);
+            return self.claimant().map(Due::Grant);
         }
-        if self.idle > 0 {
+        if self.idle > 0 && !self.rules.creates_first {
             return self.claimant().map(Due::Evict);
         }
-        self.missing().filter(|_| above < self.rules.overshoot_limit).map(Due::Grant)
+        self.missing().filter(|_| self.may_exceed()).map(Due::Grant)
+    }
+
+    /// How many slots there are above the target and the idle workers that stay until there is one in
+    /// their place.
+    fn overshoot(&self) -> Option<usize> {
+        let staying = if self.rules.creates_first { self.idle } else { 0 };
+        self.slots.checked_sub(self.limit() + staying)
+    }
+
+    fn may_exceed(&self) -> bool {
+        self.overshoot().is_some_and(|excess| excess < self.rules.overshoot_limit)
     }
 
     /// Whether the limit on creations allows one more beside those that have been promised. Where a
@@ -80,9 +96,9 @@ impl<K, V, B> Scheduler<K, V, B> {
         if !self.may_start_creation() {
             return None;
         }
-        if self.slots > commons.target && !self.rules.creates_first {
+        if let Some(excess @ 1..) = self.overshoot() {
             // A slot that is freed vanishes, unless a bucket has nothing at all.
-            return self.missing();
+            return self.missing().filter(|_| excess <= self.rules.overshoot_limit);
         }
         let mut oldest: Option<WaiterId> = None;
         for &head in &commons.claims {
@@ -118,14 +134,12 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// target they are for whoever comes first; if not, this one is for the request's bucket, even
     /// where others have exceeded the target meanwhile: the total was no smaller before.
     pub(super) fn keep_promise(&mut self, heir: WaiterId, effects: &mut Effects<K, V, B>) {
-        let (Some(bucket), Some(commons)) = (self.waiters[heir].lane.bucket(), &self.commons)
-        else {
-            return;
-        };
+        let Some(bucket) = self.waiters[heir].lane.bucket() else { return };
         let bucket = &self.buckets[bucket];
-        let may_create =
-            bucket.slots < self.rules.bucket_limit && self.creating < self.rules.creation_limit;
-        if may_create && self.slots >= commons.target {
+        let may_create = bucket.slots < self.rules.bucket_limit
+            && self.creating < self.rules.creation_limit
+            && bucket.needs_creation();
+        if may_create && self.may_exceed() {
             if let Some(oldest) = self.waiters.first(&bucket.line) {
                 self.grant(oldest, effects);
             }

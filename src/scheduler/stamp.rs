@@ -8,12 +8,14 @@ pub(super) enum Stage {
     /// Given to a request that has not collected it, where it will not create by itself.
     Granted,
     Creating,
+    /// Created apart from any request, and not given to anybody yet.
+    New,
     Live,
     /// Given up by the scheduler itself, to be destroyed.
     Leaving,
 }
 
-const STAGE_BITS: u32 = 2;
+const STAGE_BITS: u32 = 3;
 
 impl Stamp {
     #[inline]
@@ -31,7 +33,8 @@ impl Stamp {
         match self.0 & ((1 << STAGE_BITS) - 1) {
             0 => Stage::Granted,
             1 => Stage::Creating,
-            2 => Stage::Live,
+            2 => Stage::New,
+            3 => Stage::Live,
             _ => Stage::Leaving,
         }
     }
@@ -40,7 +43,7 @@ impl Stamp {
 #[cfg(test)]
 #[test]
 fn a_stamp_says_what_it_was_made_of() {
-    for stage in [Stage::Granted, Stage::Creating, Stage::Live, Stage::Leaving] {
+    for stage in [Stage::Granted, Stage::Creating, Stage::New, Stage::Live, Stage::Leaving] {
         for generation in [0, 1, u64::MAX >> STAGE_BITS] {
             let stamp = Stamp::new(generation, stage);
             assert_eq!((stamp.generation(), stamp.stage()), (generation, stage));

@@ -14,7 +14,7 @@ use super::bell::{Bell, Notify};
 use super::hasher::Hasher;
 use super::vacancy::{Filled, Vacancy};
 use super::waiting::{Served, Waiting};
-use super::within::within;
+use super::within::{once, within};
 use super::{BookEffects, Dead, Errands, Fragile, Loan, Shell, Trade, Unit};
 use crate::error::{invalid_config, refused, timed_out};
 use crate::scheduler::{Entered, Entry, Lent, Refusal, Ticket, Wish};
@@ -278,6 +278,10 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let limit = limit.or(self.shell.policy.acquire_timeout);
         let result = match limit.and_then(|limit| self.shell.clock.deadline(limit)) {
             None => self.pursue().await,
+            // A timer counts milliseconds, and comes too late for those who have no time.
+            Some(_) if limit == Some(Duration::ZERO) => {
+                once(self.pursue()).await.unwrap_or(Err(Stop::Refused(Refusal::TimedOut)))
+            }
             Some((instant, nanos)) => {
                 self.deadline = Some(nanos);
                 // Boxed, for a timer is large and most requests have none.
@@ -288,7 +292,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         result.map_err(|stop| match stop {
             Stop::Failed(error) => error,
             Stop::Refused(Refusal::TimedOut) => {
-                let counts = self.shell.books.with(|books| books.counts());
+                let wish = self.request.wish(None);
+                let counts = self.shell.books.with(|books| books.counts_for(wish));
                 let limit = limit.unwrap_or_default();
                 let step = if self.apart.is_empty() { self.step } else { Step::Creating };
                 timed_out(step, limit, &counts, self.last_error.take().map(|it| *it))
@@ -317,10 +322,20 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 }
             };
             self.ticket = Some(waiting.ticket());
-            let heard = poll_fn(|cx| match self.apart.poll(cx) {
-                Poll::Ready(ended) => Poll::Ready(Err(ended)),
-                Poll::Pending => Pin::new(&mut waiting).poll(cx).map(Ok),
-            });
+            let heard =
+                poll_fn(|cx| match (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx)) {
+                    (Poll::Ready(ended), Poll::Pending) => Poll::Ready(Err(ended)),
+                    // What has been given to it by now is its own.
+                    (Poll::Ready(Ended::Full(class)), Poll::Ready(served)) => {
+                        self.full = Some(class);
+                        Poll::Ready(Ok(served))
+                    }
+                    (Poll::Ready(failed), Poll::Ready(Ok(Served::Create(_)))) => {
+                        Poll::Ready(Err(failed))
+                    }
+                    (_, Poll::Ready(served)) => Poll::Ready(Ok(served)),
+                    (Poll::Pending, Poll::Pending) => Poll::Pending,
+                });
             let served = match heard.await {
                 Ok(served) => served?,
                 Err(Ended::Failed(error)) => return Err(error.into()),
@@ -374,8 +389,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                     Box::pin(shell.attempt(policy, key, &mut self.last_error)).await?
                 }
             };
-            match vacancy.fill(unit, matches!(self.request, Request::Any)) {
+            match vacancy.fill(unit, matches!(self.request, Request::Any), false) {
                 Filled::Loan(loan) => return Ok(Some(loan)),
+                Filled::Banked => return Ok(None),
                 Filled::Refused(refusal) => return Err(refusal.into()),
                 Filled::Outdated(same) => vacancy = same,
                 Filled::Full(slot, class) => {

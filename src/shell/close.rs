@@ -1,9 +1,11 @@
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use super::within::once;
 use super::{Handle, Trade};
 
 /// Whether a pool is closed, and who wants to be told.
@@ -24,10 +26,13 @@ impl<T: Trade> Handle<T> {
 
     /// The same, but no longer than this. Returns how many slots are left.
     pub(crate) async fn close_within(&self, limit: Duration) -> usize {
-        match timeout(limit, self.close()).await {
-            Ok(()) => 0,
-            Err(_) => self.status().total,
+        let mut closing = pin!(self.close());
+        // Without a timer where there is nothing to wait for, or no time.
+        let mut is_done = once(closing.as_mut()).await.is_some();
+        if !is_done && !limit.is_zero() {
+            is_done = timeout(limit, closing).await.is_ok();
         }
+        if is_done { 0 } else { self.status().total }
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -35,7 +40,7 @@ impl<T: Trade> Handle<T> {
     }
 
     pub(crate) async fn closed(&self) {
-        let mut told = std::pin::pin!(self.closing().told.notified());
+        let mut told = pin!(self.closing().told.notified());
         // From here on it is told, so nothing is missed between the look and the wait.
         told.as_mut().enable();
         if !self.is_closed() {

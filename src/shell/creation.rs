@@ -28,7 +28,8 @@ impl<T: Trade> Shell<T> {
                 Ok(unit) => return Ok(unit),
                 Err(error) => error,
             };
-            if !policy.may_retry(&error) {
+            // A clear waits for this slot.
+            if !policy.may_retry(&error) || !self.books.with(|books| books.is_open()) {
                 return Err(error);
             }
             let Some(delay) = delays.next() else { return Err(error) };
@@ -50,11 +51,8 @@ impl<T: Trade> Shell<T> {
                 None => self.trade.create(key).await?,
                 Some(policy) => self.attempt(policy, key, &mut None).await?,
             };
-            match vacancy.fill(unit, matches!(request, Request::Any)) {
-                Filled::Loan(loan) => {
-                    loan.bank();
-                    return Ok(None);
-                }
+            match vacancy.fill(unit, matches!(request, Request::Any), true) {
+                Filled::Loan(_) | Filled::Banked => return Ok(None),
                 Filled::Refused(refusal) => return Err(refused(refusal)),
                 Filled::Outdated(same) => vacancy = same,
                 Filled::Full(slot, class) => {

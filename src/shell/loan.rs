@@ -51,21 +51,6 @@ impl<T: Trade> Loan<T> {
         aftermath.resume();
     }
 
-    /// Gives a new worker back that nobody has used, without asking it anything.
-    pub(super) fn bank(mut self) {
-        let Held { unit, slot, shell } = self.0.take().expect(HELD);
-        let now = shell.clock.now();
-        let mut errands = shell.errands();
-        let question = shell.with(&mut errands.effects, |books, effects| {
-            books.forget_use(&slot);
-            Shell::give_back(books, unit, slot, now, effects)
-        });
-        let mut aftermath = errands.run();
-        drop((errands, question));
-        aftermath.run(|| drop(shell));
-        aftermath.resume();
-    }
-
     /// What is kept of the worker, and the time, if anything is.
     pub(crate) fn record(&self) -> Option<(Record, u64)> {
         let Held { slot, shell, .. } = self.0.as_ref().expect(HELD);

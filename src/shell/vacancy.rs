@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::acquire::Hashed;
+use super::aftermath::Aftermath;
 use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Refusal, Slot};
 
@@ -14,6 +15,8 @@ pub(super) struct Vacancy<T: Trade> {
 /// What became of a new worker.
 pub(super) enum Filled<T: Trade> {
     Loan(Loan<T>),
+    /// Given to whoever waits for it, or idle.
+    Banked,
     /// Destroyed, for the bucket of this key is full. This is the slot, for another try.
     Full(Slot, Hashed<T::Key>),
     /// Destroyed, for all workers of before were given up meanwhile. The slot is this request's still.
@@ -32,42 +35,64 @@ impl<T: Trade> Vacancy<T> {
         Self { slot: Some(slot), shell: Arc::clone(shell) }
     }
 
-    /// Puts a new worker in. `for_any`: it was created for a request that named no key.
-    pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool) -> Filled<T> {
+    /// Puts a new worker in. `for_any`: it was created for a request that named no key; `is_spare`:
+    /// no request sees to it.
+    pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool, is_spare: bool) -> Filled<T> {
         // Each on its own: both may panic when they are dropped.
         let (worker, key) = (Fragile::new(unit.worker), Fragile::new(unit.key));
         let shell = Arc::clone(&self.shell);
         let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &shell.hasher));
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
-        let birth = (shell.life(), shell.clock.now());
+        let now = shell.clock.now();
+        let life = (shell.life(), now);
+        let mut unit = Some((worker, key));
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
-        let birth = shell.with(effects, |books, effects| {
+        let (birth, question) = shell.with(effects, |books, effects| {
             let slot = self.slot.as_mut().expect(HELD);
-            books.created(slot, bucket, &mut spare_key, birth, effects)
+            if !is_spare {
+                let birth = books.created(slot, bucket, &mut spare_key, life, effects);
+                return (birth, Aftermath::default());
+            }
+            let birth = books.created_spare(slot, bucket, &mut spare_key, life, effects);
+            let unit = unit.take_if(|_| birth == Birth::Welcome).map(whole::<T>);
+            let question = unit.map(|unit| {
+                let slot = self.slot.take().expect(HELD);
+                Shell::give_back(books, unit, slot, now, effects)
+            });
+            (birth, question.unwrap_or_default())
         });
+        // It ends here, as that of any worker that comes back.
+        drop(question);
         match (birth, class) {
             (Birth::Welcome, class) => {
-                let unit = Filed { worker: worker.into_inner(), key: key.into_inner() };
+                let Some(unit) = unit.map(whole::<T>) else {
+                    drop((class, spare_key));
+                    return errands.run_before(Filled::Banked);
+                };
                 let loan = Loan::new(unit, self.slot.take().expect(HELD), &shell);
                 drop((class, spare_key));
                 Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(class)) => {
-                drop((worker, key, spare_key));
+                drop((unit, spare_key));
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Outdated, _) => {
-                drop((worker, key, spare_key));
+                drop((unit, spare_key));
                 Filled::Outdated(self)
             }
             (Birth::Refused(refusal), _) => {
-                drop((worker, key, spare_key));
+                drop((unit, spare_key));
                 Filled::Refused(refusal)
             }
         }
     }
+}
+
+fn whole<T: Trade>((worker, key): (Fragile<T::Worker>, Fragile<T::Key>)) -> Unit<T> {
+    Filed { worker: worker.into_inner(), key: key.into_inner() }
 }
 
 impl<T: Trade> Shell<T> {

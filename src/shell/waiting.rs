@@ -43,7 +43,8 @@ impl<'a, T: Trade> Future for Waiting<'a, T> {
         let bell = self.bell.as_mut().expect(RUNG);
         ready!(Pin::new(bell).poll(cx));
         let shell = self.shell;
-        let grant = shell.books.with(|books| books.collect(self.id)).expect(RUNG);
+        let now = shell.clock.now();
+        let grant = shell.books.with(|books| books.collect(self.id, now)).expect(RUNG);
         let served = match grant {
             Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, shell))),
             Grant::Outdated(unit, slot) => Ok(Served::Outdated(Dead::of(unit, slot, shell))),

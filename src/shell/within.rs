@@ -1,9 +1,21 @@
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use crate::PoolResult;
 use crate::error::took_too_long;
+
+/// What comes of a future's first poll, if anything.
+pub(super) async fn once<R>(future: impl Future<Output = R>) -> Option<R> {
+    let mut future = Box::pin(future);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
 
 /// Awaits the user's call, but no longer than it may take.
 pub(super) async fn within<R>(

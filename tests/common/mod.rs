@@ -19,13 +19,17 @@ pub use self::crowd::{poll_woken, wait, woken};
 pub use self::dice::Dice;
 pub use self::keys::{KeyProbe, ProbedFactory, ProbedGuard, ProbedKey, ProbedKeys, ProbedWorker};
 pub use self::pools::{Any, Classified, General, Get, Keyed, Setup, TestPool};
-pub use self::workers::{Callback, Factory, Outcome, TestWorker, WorkerState};
+pub use self::workers::{Callback, Factory, Outcome, Script, TestWorker, WorkerState};
 
 /// The key or class that a test uses where one is enough.
 pub const ONE: u32 = 1;
 
 /// Far beyond what any law needs. A test that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+pub const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
 
 /// Runs a law to its end on a paused runtime of its own, and fails if it does not come to one.
 pub fn watched<F: Future<Output = ()>>(law: impl FnOnce() -> F + Send + 'static) {
@@ -78,13 +82,13 @@ pub fn panic_of(act: impl FnOnce()) -> Option<String> {
 /// Makes each law a test on each pool that it names: `fn law<P: TestPool>() on General, Keyed {…}`.
 #[macro_export]
 macro_rules! laws {
-    ($($(#[$meta:meta])* async fn $law:ident<$pool:ident: TestPool>() on $($on:ident),+ $body:block)+) => {
+    ($($(#[$meta:meta])* async fn $law:ident<$pool:ident: TestPool $(+ $more:path)*>() on $($on:ident),+ $body:block)+) => {
         $(
             $(#[$meta])*
             mod $law {
                 use super::*;
 
-                async fn law<$pool: TestPool>() $body
+                async fn law<$pool: TestPool $(+ $more)*>() $body
 
                 $(
                     #[test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sfo_pool::{
     ClassifiedWorkerGuard, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
     ClassifiedWorkerPoolRef, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig,
-    KeyedWorkerPoolRef, PoolOptions, PoolResult, WorkerGuard, WorkerPool, WorkerPoolConfig,
-    WorkerPoolRef,
+    KeyedWorkerPoolRef, PoolOptions, PoolResult, PoolRetained, PoolStatus, PoolWorkerInfo,
+    WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
 };
 
 use super::{Call, Factory, ONE, TestWorker};
@@ -49,6 +49,16 @@ impl Setup {
         self
     }
 
+    /// With more options.
+    pub fn with(mut self, more: impl FnOnce(PoolOptions) -> PoolOptions) -> Self {
+        self.options = more(self.options);
+        self
+    }
+
+    pub fn acquire_timeout(self, seconds: u64) -> Self {
+        self.with(|options| options.with_acquire_timeout(Some(Duration::from_secs(seconds))))
+    }
+
     /// This pool, and the factory that it has.
     pub fn open<P: TestPool>(self) -> (P, Factory) {
         let factory = Factory::default();
@@ -63,6 +73,20 @@ pub trait TestPool: Clone + Debug + Send + Sync + 'static {
 
     fn new(factory: Factory, setup: Setup) -> Self;
     fn get(&self) -> Call<PoolResult<Self::Guard>>;
+    fn get_timeout(&self, limit: Duration) -> Call<PoolResult<Self::Guard>>;
+    fn try_get(&self) -> PoolResult<Option<Self::Guard>>;
+    fn detach(guard: Self::Guard) -> TestWorker;
+    fn discard(guard: Self::Guard);
+    fn info(guard: &Self::Guard) -> Option<PoolWorkerInfo>;
+    fn status(&self) -> PoolStatus;
+    fn resize(&self, max_count: Option<u16>) -> PoolResult<()>;
+    fn retain(&self, is_kept: impl FnMut(&TestWorker) -> bool) -> PoolRetained;
+    fn invalidate(&self);
+    fn close(&self) -> Call<()>;
+    fn close_within(&self, limit: Duration) -> Call<usize>;
+    fn is_closed(&self) -> bool;
+    fn closed(&self) -> Call<()>;
+    fn prewarm(&self, count: usize) -> Call<PoolResult<usize>>;
     fn clear(&self) -> Call<()>;
     fn cleanup(&self) -> usize;
     /// Tells whether the pool is gone, without keeping it.
@@ -81,7 +105,8 @@ pub trait TestPool: Clone + Debug + Send + Sync + 'static {
 pub type Get<P> = Call<PoolResult<<P as TestPool>::Guard>>;
 
 macro_rules! test_pool {
-    ($(#[$meta:meta])* $name:ident($pool:ty), $guard:ty, |$get:ident| $got:expr, $new:expr) => {
+    ($(#[$meta:meta])* $name:ident($pool:ty), $guard:ty, |$get:ident, $limit:ident, $count:ident| $got:expr,
+     $timed:expr, $tried:expr, $warmed:expr, $new:expr) => {
         $(#[$meta])*
         #[derive(Clone, Debug)]
         pub struct $name(pub $pool);
@@ -97,6 +122,68 @@ macro_rules! test_pool {
             fn get(&self) -> Call<PoolResult<Self::Guard>> {
                 let $get = self.0.clone();
                 Call::new(async move { $got.await })
+            }
+
+            fn get_timeout(&self, $limit: Duration) -> Call<PoolResult<Self::Guard>> {
+                let $get = self.0.clone();
+                Call::new(async move { $timed.await })
+            }
+
+            fn try_get(&self) -> PoolResult<Option<Self::Guard>> {
+                let $get = &self.0;
+                $tried
+            }
+
+            fn detach(guard: Self::Guard) -> TestWorker {
+                <$guard>::detach(guard)
+            }
+
+            fn discard(guard: Self::Guard) {
+                <$guard>::discard(guard);
+            }
+
+            fn info(guard: &Self::Guard) -> Option<PoolWorkerInfo> {
+                <$guard>::info(guard)
+            }
+
+            fn status(&self) -> PoolStatus {
+                self.0.status()
+            }
+
+            fn resize(&self, max_count: Option<u16>) -> PoolResult<()> {
+                self.0.set_max_count(max_count)
+            }
+
+            fn retain(&self, is_kept: impl FnMut(&TestWorker) -> bool) -> PoolRetained {
+                self.0.retain(is_kept)
+            }
+
+            fn invalidate(&self) {
+                self.0.invalidate_all();
+            }
+
+            fn close(&self) -> Call<()> {
+                let pool = self.0.clone();
+                Call::new(async move { pool.close().await })
+            }
+
+            fn close_within(&self, limit: Duration) -> Call<usize> {
+                let pool = self.0.clone();
+                Call::new(async move { pool.close_within(limit).await })
+            }
+
+            fn is_closed(&self) -> bool {
+                self.0.is_closed()
+            }
+
+            fn closed(&self) -> Call<()> {
+                let pool = self.0.clone();
+                Call::new(async move { pool.closed().await })
+            }
+
+            fn prewarm(&self, $count: usize) -> Call<PoolResult<usize>> {
+                let $get = self.0.clone();
+                Call::new(async move { $warmed.await })
             }
 
             fn clear(&self) -> Call<()> {
@@ -119,7 +206,10 @@ macro_rules! test_pool {
 test_pool!(
     General(WorkerPoolRef<TestWorker, Factory>),
     WorkerGuard<TestWorker, Factory>,
-    |pool| pool.get_worker(),
+    |pool, limit, count| pool.get_worker(),
+    pool.get_worker_timeout(limit),
+    pool.try_get_worker(),
+    pool.prewarm(count),
     |factory, setup| {
         let config = WorkerPoolConfig::default()
             .with_max_count(setup.max_count)
@@ -132,7 +222,10 @@ test_pool!(
 test_pool!(
     Keyed(KeyedWorkerPoolRef<u32, TestWorker, Factory>),
     KeyedWorkerGuard<u32, TestWorker, Factory>,
-    |pool| pool.get_worker(ONE),
+    |pool, limit, count| pool.get_worker(ONE),
+    pool.get_worker_timeout(ONE, limit),
+    pool.try_get_worker(ONE),
+    pool.prewarm(ONE, count),
     |factory, setup| {
         let config = KeyedWorkerPoolConfig::default()
             .with_max_count_per_key(setup.max_count)
@@ -146,7 +239,10 @@ test_pool!(
     /// Asks for a class.
     Classified(ClassifiedWorkerPoolRef<u32, TestWorker, Factory>),
     ClassifiedWorkerGuard<u32, TestWorker, Factory>,
-    |pool| pool.get_classified_worker(ONE),
+    |pool, limit, count| pool.get_classified_worker(ONE),
+    pool.get_classified_worker_timeout(ONE, limit),
+    pool.try_get_classified_worker(ONE),
+    pool.prewarm(count),
     classified
 );
 
@@ -154,7 +250,10 @@ test_pool!(
     /// Asks the classified pool for any worker.
     Any(ClassifiedWorkerPoolRef<u32, TestWorker, Factory>),
     ClassifiedWorkerGuard<u32, TestWorker, Factory>,
-    |pool| pool.get_worker(),
+    |pool, limit, count| pool.get_worker(),
+    pool.get_worker_timeout(limit),
+    pool.try_get_worker(),
+    pool.prewarm(count),
     classified
 );
 

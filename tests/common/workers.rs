@@ -1,4 +1,5 @@
 use std::collections::{HashMap, VecDeque};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -32,6 +33,8 @@ pub struct WorkerState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Callback {
     Create,
+    Recycle,
+    Destroy,
     IsWork,
     /// `supports` and `is_valid`.
     Serves,
@@ -41,7 +44,7 @@ pub enum Callback {
     Drop,
 }
 
-/// How a creation ends.
+/// How a creation ends. A call of `recycle` that ends with a worker has succeeded.
 #[derive(Debug, Clone, Copy)]
 pub enum Outcome {
     /// With a worker as asked for; of class 0 if none was named.
@@ -54,7 +57,19 @@ pub enum Outcome {
     Panic(&'static str),
 }
 
-/// A factory of any pool, driven by the test.
+impl Outcome {
+    fn failure(self) -> PoolError {
+        match self {
+            Self::Fails(error) => error(),
+            Self::Error(message) => pool_err!(PoolErrorCode::Failed, "{}", message),
+            // Without the report of a panic that nobody expects.
+            Self::Panic(message) => std::panic::resume_unwind(Box::new(message.to_owned())),
+            Self::Worker | Self::WorkerOf(_) => unreachable!("a worker is no failure"),
+        }
+    }
+}
+
+/// A factory of any pool, driven by the test. It derefs to the script of its creations.
 #[derive(Clone, Default)]
 pub struct Factory(Arc<Shared>);
 
@@ -62,57 +77,103 @@ type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 
 #[derive(Default)]
 struct Shared {
-    calls: AtomicUsize,
+    creating: Script,
+    recycling: Script,
+    burying: Script,
     created: AtomicUsize,
     destroyed: AtomicUsize,
     peak: AtomicUsize,
-    is_gated: AtomicBool,
-    gate: Mutex<VecDeque<oneshot::Sender<Outcome>>>,
-    script: Mutex<VecDeque<Outcome>>,
-    always: Mutex<Option<Outcome>>,
     workers: Mutex<Vec<Arc<WorkerState>>>,
     hooks: Mutex<HashMap<Callback, Hook>>,
 }
 
-impl Factory {
-    /// From now on each creation waits until the test ends it.
+/// How the calls of one of the factory's methods end.
+#[derive(Default)]
+pub struct Script {
+    calls: AtomicUsize,
+    is_gated: AtomicBool,
+    gate: Mutex<VecDeque<oneshot::Sender<Outcome>>>,
+    next: Mutex<VecDeque<Outcome>>,
+    always: Mutex<Option<Outcome>>,
+}
+
+impl Script {
+    /// From now on each call waits until the test ends it.
     pub fn gate(&self) {
-        self.0.is_gated.store(true, SeqCst);
+        self.is_gated.store(true, SeqCst);
     }
 
-    /// From now on creations end at once again.
+    /// From now on calls end at once again.
     pub fn open_gate(&self) {
-        self.0.is_gated.store(false, SeqCst);
+        self.is_gated.store(false, SeqCst);
     }
 
-    /// How many creations wait at the gate, those cancelled not counted.
+    /// How many calls wait at the gate, those cancelled not counted.
     pub fn waiting(&self) -> usize {
-        let mut gate = self.0.gate.lock().unwrap();
-        gate.retain(|creation| !creation.is_closed());
+        let mut gate = self.gate.lock().unwrap();
+        gate.retain(|call| !call.is_closed());
         gate.len()
     }
 
-    /// Ends the oldest creation at the gate.
+    /// Ends the oldest call at the gate.
     #[track_caller]
     pub fn end(&self, outcome: Outcome) {
-        assert!(self.waiting() > 0, "no creation is under way");
-        let creation = self.0.gate.lock().unwrap().pop_front().unwrap();
-        creation.send(outcome).unwrap();
+        assert!(self.waiting() > 0, "no call is under way");
+        let call = self.gate.lock().unwrap().pop_front().unwrap();
+        call.send(outcome).unwrap();
     }
 
-    /// Ends the next creation that is not gated like this.
+    /// Ends the next call that is not gated like this.
     pub fn next(&self, outcome: Outcome) {
-        self.0.script.lock().unwrap().push_back(outcome);
+        self.next.lock().unwrap().push_back(outcome);
     }
 
-    /// Forgets how the next creations were to end.
+    /// Forgets how the next calls were to end.
     pub fn forget_script(&self) {
-        self.0.script.lock().unwrap().clear();
+        self.next.lock().unwrap().clear();
     }
 
-    /// Ends every creation like this for which nothing else was said; `None`: with a worker.
+    /// Ends every call like this for which nothing else was said; `None`: with a worker.
     pub fn always(&self, outcome: Option<Outcome>) {
-        *self.0.always.lock().unwrap() = outcome;
+        *self.always.lock().unwrap() = outcome;
+    }
+
+    /// How many calls there were.
+    pub fn calls(&self) -> usize {
+        self.calls.load(SeqCst)
+    }
+
+    async fn outcome(&self) -> Outcome {
+        let scripted = self.next.lock().unwrap().pop_front();
+        if let Some(outcome) = scripted {
+            outcome
+        } else if self.is_gated.load(SeqCst) {
+            let (end, ended) = oneshot::channel();
+            self.gate.lock().unwrap().push_back(end);
+            ended.await.expect("the test ends each call")
+        } else {
+            self.always.lock().unwrap().unwrap_or(Outcome::Worker)
+        }
+    }
+}
+
+impl Deref for Factory {
+    type Target = Script;
+
+    fn deref(&self) -> &Script {
+        &self.0.creating
+    }
+}
+
+impl Factory {
+    /// How the calls of `recycle` end.
+    pub fn recycling(&self) -> &Script {
+        &self.0.recycling
+    }
+
+    /// How the calls of `destroy` end; with a worker, or by a panic.
+    pub fn burying(&self) -> &Script {
+        &self.0.burying
     }
 
     /// Runs `hook` with the worker's number at each call of `callback`. For `Create` it is the
@@ -123,11 +184,6 @@ impl Factory {
 
     pub fn no_longer_on(&self, callback: Callback) {
         self.0.hooks.lock().unwrap().remove(&callback);
-    }
-
-    /// How often `create` was called.
-    pub fn calls(&self) -> usize {
-        self.0.calls.load(SeqCst)
     }
 
     pub fn created(&self) -> usize {
@@ -169,26 +225,31 @@ impl Factory {
     }
 
     async fn make(&self, key: Option<u32>) -> PoolResult<TestWorker> {
-        let call = self.0.calls.fetch_add(1, SeqCst);
+        let call = self.0.creating.calls.fetch_add(1, SeqCst);
         self.call(Callback::Create, call);
-        let scripted = self.0.script.lock().unwrap().pop_front();
-        let outcome = if let Some(outcome) = scripted {
-            outcome
-        } else if self.0.is_gated.load(SeqCst) {
-            let (end, ended) = oneshot::channel();
-            self.0.gate.lock().unwrap().push_back(end);
-            ended.await.expect("the test ends each creation")
-        } else {
-            self.0.always.lock().unwrap().unwrap_or(Outcome::Worker)
-        };
-        match outcome {
+        match self.0.creating.outcome().await {
             Outcome::Worker => Ok(self.worker_of(key.unwrap_or(0))),
             Outcome::WorkerOf(key) => Ok(self.worker_of(key)),
-            Outcome::Fails(error) => Err(error()),
-            Outcome::Error(message) => Err(pool_err!(PoolErrorCode::Failed, "{}", message)),
-            // Without the report of a panic that nobody expects.
-            Outcome::Panic(message) => std::panic::resume_unwind(Box::new(message.to_owned())),
+            outcome => Err(outcome.failure()),
         }
+    }
+
+    async fn reset(&self, id: usize) -> PoolResult<()> {
+        self.0.recycling.calls.fetch_add(1, SeqCst);
+        self.call(Callback::Recycle, id);
+        match self.0.recycling.outcome().await {
+            Outcome::Worker | Outcome::WorkerOf(_) => Ok(()),
+            outcome => Err(outcome.failure()),
+        }
+    }
+
+    async fn bury(&self, worker: TestWorker) {
+        self.0.burying.calls.fetch_add(1, SeqCst);
+        self.call(Callback::Destroy, worker.id());
+        if let outcome @ Outcome::Panic(_) = self.0.burying.outcome().await {
+            outcome.failure();
+        }
+        drop(worker);
     }
 
     fn worker_of(&self, key: u32) -> TestWorker {
@@ -309,6 +370,14 @@ impl WorkerFactory<TestWorker> for Factory {
     async fn create(&self) -> PoolResult<TestWorker> {
         self.make(None).await
     }
+
+    async fn recycle(&self, worker: &mut TestWorker) -> PoolResult<()> {
+        self.reset(worker.id()).await
+    }
+
+    async fn destroy(&self, worker: TestWorker) {
+        self.bury(worker).await;
+    }
 }
 
 #[async_trait]
@@ -316,11 +385,27 @@ impl KeyedWorkerFactory<u32, TestWorker> for Factory {
     async fn create(&self, key: u32) -> PoolResult<TestWorker> {
         self.make(Some(key)).await
     }
+
+    async fn recycle(&self, worker: &mut TestWorker) -> PoolResult<()> {
+        self.reset(worker.id()).await
+    }
+
+    async fn destroy(&self, worker: TestWorker) {
+        self.bury(worker).await;
+    }
 }
 
 #[async_trait]
 impl ClassifiedWorkerFactory<u32, TestWorker> for Factory {
     async fn create(&self, class: Option<u32>) -> PoolResult<TestWorker> {
         self.make(class).await
+    }
+
+    async fn recycle(&self, worker: &mut TestWorker) -> PoolResult<()> {
+        self.reset(worker.id()).await
+    }
+
+    async fn destroy(&self, worker: TestWorker) {
+        self.bury(worker).await;
     }
 }

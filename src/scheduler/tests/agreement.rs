@@ -32,9 +32,11 @@ struct History {
 
 fn kinds() -> impl Strategy<Value = Choice> {
     use Choice::*;
-    let often = [Request(None), Collect(0), CreatedAs(0, 0), Return(0)];
+    let often = [Request(None), Collect(0), CreatedAs(0, 0), CreatedApart(0, 0), Return(0)];
     let at_times = [IsWell(0), Destroyed(0), IsDead(0), Cancel(0), AbandonClear(0), EndClear(0)];
-    let mut seldom = vec![CreationFails(0), ReturnDead(0), TimePasses, Expire, Clear];
+    let mut seldom =
+        vec![CreationFails(0), ReturnDead(0), TimePasses, Expire, Clear, FailsApart(0)];
+    seldom.extend([Rest(false), Rest(true), Rest(true), OpenReserve, OpenReserve, OpenSpare(None)]);
     seldom.extend([Invalidate, Resize(0), TakeAll, Restore, Restore, Deny]);
     seldom.extend([HurriedRequest(None), HurriedRequest(None), TryRequest(None)]);
     let kinds = [often.repeat(9), at_times.repeat(3), seldom.clone()].concat();
@@ -54,11 +56,15 @@ fn rules() -> impl Strategy<Value = Rules> {
         3 => (1..=3_usize).prop_map(Sharing::Target),
     ];
     let idle_timeout = prop::option::of(0..=3_u64);
+    let overshoot_limit = prop_oneof![2 => Just(usize::MAX), 1 => 0..=2_usize];
+    let reserve = 0..=2_usize;
+    let ways = (reserve, prop::bool::weighted(0.3), prop::bool::weighted(0.3), overshoot_limit);
     let max_uses = prop_oneof![2 => Just(u64::MAX), 1 => 1..=3_u64];
     let waiting_limit = prop_oneof![2 => Just(usize::MAX), 1 => 0..=2_usize];
     let limits = (limit(1), limit(0), limit(1), waiting_limit);
-    (sharing, limits, idle_timeout, max_uses, 0..=2_u32).prop_map(
-        |(sharing, limits, idle_timeout, max_uses, max_passes)| {
+    (sharing, limits, idle_timeout, max_uses, 0..=2_u32, ways).prop_map(
+        |(sharing, limits, idle_timeout, max_uses, max_passes, ways)| {
+            let (reserve, creates_apart, creates_first, overshoot_limit) = ways;
             let (bucket_limit, bucket_idle_limit, creation_limit, waiting_limit) = limits;
             Rules {
                 bucket_limit,
@@ -68,6 +74,11 @@ fn rules() -> impl Strategy<Value = Rules> {
                 idle_timeout,
                 max_uses,
                 max_passes,
+                // Buckets apart have none.
+                reserve: if sharing == Sharing::Apart { 0 } else { reserve },
+                creates_apart,
+                creates_first,
+                overshoot_limit,
                 ..Rules::unlimited(sharing)
             }
         },

@@ -15,7 +15,20 @@ pub(crate) fn live(bytes: &[u8]) {
     let Some((header, events)) = bytes.split_first_chunk() else {
         return;
     };
-    let [sharing, bucket, idle, creation, timeout, passes, size, extras, waiting, life] = *header;
+    let [
+        sharing,
+        bucket,
+        idle,
+        creation,
+        timeout,
+        passes,
+        size,
+        extras,
+        waiting,
+        life,
+        more,
+        keeper,
+    ] = *header;
     let sharing = match sharing % 5 {
         0 => Sharing::Sole,
         1 => Sharing::Apart,
@@ -28,13 +41,22 @@ pub(crate) fn live(bytes: &[u8]) {
         waiting_limit: usize::from(waiting % 4).checked_sub(1).unwrap_or(usize::MAX),
         idle_timeout: (timeout % 4).checked_sub(1).map(u64::from),
         max_uses: u64::from(life % 4).checked_sub(1).map_or(u64::MAX, |uses| uses + 1),
+        reserve: if sharing == Sharing::Apart { 0 } else { usize::from(keeper % 3) },
         max_passes: u32::from(passes % 3),
+        creates_apart: more & 1 == 1,
+        creates_first: more & 2 == 2,
+        overshoot_limit: usize::from(more / 4 % 4).checked_sub(1).unwrap_or(usize::MAX),
         ..Rules::unlimited(sharing)
     };
     let classes = if sharing == Sharing::Sole { 1 } else { 1 + u32::from(size % 3) };
     let requests = 1 + usize::from(size / 3 % 6);
     let span = (life / 4 % 4).checked_sub(1).map(u64::from);
-    let bounds = Bounds { classes, requests, clears: 2, extras: Extras { span, ..kinds(extras) } };
+    let bounds = Bounds {
+        classes,
+        requests,
+        clears: 2,
+        extras: Extras { span, keeper: keeper & 4 == 4, spares: keeper & 8 == 8, ..kinds(extras) },
+    };
 
     let mut pair = Pair::new(rules, &bounds);
     for event in events.iter().take(MAX_EVENTS) {
@@ -59,7 +81,7 @@ fn kinds(byte: u8) -> Extras {
         retain: has(3),
         deadlines: has(4),
         tries: has(5),
-        span: None,
+        ..Extras::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What may happen next in a world.
 
 use super::world::{Wanted, World};
+use crate::scheduler::Sharing;
 
 /// Something that may happen next; an index is into the list that it is about.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,14 @@ pub(super) enum Choice {
     Cancel(usize),
     CreatedAs(usize, u32),
     CreationFails(usize),
+    /// The keeper rests; it may want to create.
+    Rest(bool),
+    OpenReserve,
+    /// Creates what nobody has asked for.
+    OpenSpare(Wanted),
+    /// One that goes on apart from its request.
+    CreatedApart(usize, u32),
+    FailsApart(usize),
     Return(usize),
     ReturnDead(usize),
     Destroyed(usize),
@@ -56,6 +65,8 @@ pub(super) struct Extras {
     pub(super) retain: bool,
     pub(super) deadlines: bool,
     pub(super) tries: bool,
+    pub(super) keeper: bool,
+    pub(super) spares: bool,
     /// How long a worker may live, if there is a limit.
     pub(super) span: Option<u64>,
 }
@@ -64,7 +75,8 @@ impl Extras {
     #[cfg(test)]
     pub(super) fn all(sizes: usize) -> Self {
         let (invalidate, close, retain, deadlines, tries) = (true, true, true, true, true);
-        Self { sizes, invalidate, close, retain, deadlines, tries, span: None }
+        let (keeper, spares, span) = (true, true, None);
+        Self { sizes, invalidate, close, retain, deadlines, tries, keeper, spares, span }
     }
 }
 
@@ -75,10 +87,16 @@ impl World {
         self.choose_times(bounds, &mut choices);
         self.choose_operations(bounds, &mut choices);
         self.choose_requests(bounds, &mut choices);
+        self.choose_spares(bounds, &mut choices);
         for (index, (request, _)) in self.creating.iter().enumerate() {
             choices.push(Choice::CreationFails(index));
             let classes = request.wanted.map_or(0..self.classes, |class| class..class + 1);
             choices.extend(classes.map(|class| Choice::CreatedAs(index, class)));
+        }
+        for (index, creation) in self.apart.iter().enumerate() {
+            choices.push(Choice::FailsApart(index));
+            let classes = creation.wanted.map_or(0..self.classes, |class| class..class + 1);
+            choices.extend(classes.map(|class| Choice::CreatedApart(index, class)));
         }
         for index in 0..self.borrowed.len() {
             choices.extend([Choice::Return(index), Choice::ReturnDead(index)]);
@@ -106,11 +124,31 @@ impl World {
         choices.extend(invalidate.then_some(Choice::Invalidate));
         let others = (1..=sizes).filter(|&size| size != self.limit());
         choices.extend(others.map(Choice::Resize));
-        if retain && self.taken.is_empty() && self.scheduler.idle > 0 {
+        // What is taken out to be asked is not lacking, though it is not idle.
+        let rests = self.keeper.is_some();
+        if retain && !rests && self.taken.is_empty() && self.scheduler.idle > 0 {
             choices.push(Choice::TakeAll);
         }
         if !self.taken.is_empty() {
             choices.extend([Choice::Restore, Choice::Deny]);
+        }
+    }
+
+    fn choose_spares(&self, bounds: &Bounds, choices: &mut Vec<Choice>) {
+        let Extras { keeper, spares, .. } = bounds.extras;
+        let is_creating = self.apart.iter().any(|creation| creation.by.is_none());
+        if keeper && self.keeper.is_none() && self.taken.is_empty() {
+            choices.push(Choice::Rest(false));
+            if !is_creating {
+                choices.push(Choice::Rest(true));
+                let has_reserve = self.rules.sharing != Sharing::Apart;
+                choices.extend(has_reserve.then_some(Choice::OpenReserve));
+            }
+        }
+        if spares && !is_creating {
+            let classes = if self.shares() { 0..0 } else { 0..self.classes };
+            let any = self.shares().then_some(None);
+            choices.extend(classes.map(Some).chain(any).map(Choice::OpenSpare));
         }
     }
 

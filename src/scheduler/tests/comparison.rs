@@ -21,6 +21,11 @@ pub(super) enum Step {
     Cancel(usize),
     Created(usize, Unit),
     CreationFails(usize),
+    Rest(bool),
+    OpenReserve,
+    OpenSpare(Wanted),
+    CreatedApart(usize, Unit),
+    FailsApart(usize),
     Return(Unit),
     ReturnDead(Unit),
     Destroyed(Unit),
@@ -79,6 +84,11 @@ pub(super) struct Snapshot {
     refused: Option<Refusal>,
     total: usize,
     requests: Vec<(usize, Held)>,
+    /// For whom creations that go on apart were begun, and since all workers of before had been
+    /// given up so many times.
+    apart: Vec<(Option<usize>, u64)>,
+    /// Whether the keeper rests.
+    rests: bool,
     idle: Vec<(Unit, Place)>,
     others: Vec<(Unit, Place)>,
     /// How often each worker has been used that is not being destroyed.
@@ -91,6 +101,8 @@ pub(super) struct Sketch {
     pub(super) refused: Option<Refusal>,
     pub(super) total: usize,
     pub(super) requests: Vec<(usize, Held)>,
+    pub(super) apart: Vec<(Option<usize>, u64)>,
+    pub(super) rests: bool,
     pub(super) workers: Vec<(Unit, Place)>,
     pub(super) uses: Vec<(usize, u64)>,
 }
@@ -98,7 +110,7 @@ pub(super) struct Sketch {
 impl Snapshot {
     /// Of the order of the workers, that of the idle ones counts; of heirs, those that wait.
     pub(super) fn new(rules: &Rules, sketch: Sketch) -> Self {
-        let Sketch { phase, refused, total, requests, workers, mut uses } = sketch;
+        let Sketch { phase, refused, total, requests, apart, rests, workers, mut uses } = sketch;
         let waits = |heir: &usize| requests.contains(&(*heir, Held::Promise));
         let workers = workers.into_iter().map(|(unit, place)| match place {
             Place::Doomed(heir) => (unit, Place::Doomed(heir.filter(waits))),
@@ -111,7 +123,7 @@ impl Snapshot {
         }
         others.sort_by_key(|(unit, _)| unit.id);
         uses.sort();
-        Self { phase, refused, total, requests, idle, others, uses }
+        Self { phase, refused, total, requests, apart, rests, idle, others, uses }
     }
 }
 
@@ -133,6 +145,11 @@ impl World {
                 Step::Created(self.creating[index].0.number, next_unit(class))
             }
             Choice::CreationFails(index) => Step::CreationFails(self.creating[index].0.number),
+            Choice::Rest(creates) => Step::Rest(creates),
+            Choice::OpenReserve => Step::OpenReserve,
+            Choice::OpenSpare(wanted) => Step::OpenSpare(wanted),
+            Choice::CreatedApart(index, class) => Step::CreatedApart(index, next_unit(class)),
+            Choice::FailsApart(index) => Step::FailsApart(index),
             Choice::Return(index) => Step::Return(self.borrowed[index].0),
             Choice::ReturnDead(index) => Step::ReturnDead(self.borrowed[index].0),
             Choice::Destroyed(index) => Step::Destroyed(self.doomed[index].value),
@@ -159,6 +176,8 @@ impl World {
             refused: self.refused,
             total: counts.total,
             requests: requests.collect(),
+            apart: self.apart.iter().map(|it| (it.by, it.slot.generation())).collect(),
+            rests: scheduler.keeper.is_some(),
             workers: self.workers(),
             uses: self.uses(),
         };

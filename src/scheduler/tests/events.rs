@@ -3,12 +3,12 @@
 use super::choices::Choice;
 use super::world::{Bell, Request, Unit, Wanted, World, serves};
 use crate::scheduler::{
-    Birth, ClearId, Doomed, Effect, Effects, Entered, Entry, Grant, Lent, Life, Refusal, Scheduler,
+    Birth, ClearId, Doomed, Effect, Effects, Entered, Entry, Grant, Lent, Refusal, Scheduler,
     Sharing, Slot, Ticket, Wish,
 };
 
-type Books = Scheduler<u32, Unit, Bell>;
-type BookEffects = Effects<u32, Unit, Bell>;
+pub(super) type Books = Scheduler<u32, Unit, Bell>;
+pub(super) type BookEffects = Effects<u32, Unit, Bell>;
 
 /// A request that takes only what is idle takes only what has been idle for less than this.
 pub(super) const FRESH: u64 = 1;
@@ -37,12 +37,17 @@ impl World {
                 self.go_on(request);
             }
             Choice::Collect(index) => self.collect(index),
-            Choice::Cancel(index) => self.cancel(index),
+            Choice::Cancel(index) => drop(self.cancel(index)),
             Choice::CreatedAs(index, class) => self.created(index, class),
             Choice::CreationFails(index) => {
                 let (_, slot) = self.creating.remove(index);
-                self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+                self.free_slot(slot);
             }
+            Choice::CreatedApart(index, class) => self.created_apart(index, class),
+            Choice::Rest(creates) => self.keeper_rests(creates),
+            Choice::OpenReserve => self.open_reserve(),
+            Choice::OpenSpare(wanted) => self.open_spare(wanted),
+            Choice::FailsApart(index) => self.fails_apart(index),
             Choice::Return(index) => {
                 let (unit, slot) = self.borrowed.remove(index);
                 self.event(|scheduler, effects| {
@@ -52,7 +57,7 @@ impl World {
             }
             Choice::ReturnDead(index) => {
                 let (_, slot) = self.borrowed.remove(index);
-                self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+                self.free_slot(slot);
             }
             Choice::Destroyed(index) => {
                 let Doomed { slot, heir, .. } = self.doomed.remove(index);
@@ -100,12 +105,12 @@ impl World {
             // Until its destructor has returned, it might as well still be asked.
             Choice::Deny => {
                 let taken = self.taken.pop().expect("a worker that was taken out");
-                self.event(|scheduler, effects| scheduler.free(taken.slot, None, effects));
+                self.free_slot(taken.slot);
             }
         }
     }
 
-    fn wish<'a>(&self, wanted: &'a Wanted, full: &'a Option<u32>) -> Wish<'a, u32> {
+    pub(super) fn wish<'a>(&self, wanted: &'a Wanted, full: &'a Option<u32>) -> Wish<'a, u32> {
         // All keys have the same hash, so that they have to be told apart.
         match (wanted, full) {
             (Some(_), _) if self.rules.sharing == Sharing::Sole => Wish::Sole,
@@ -191,11 +196,16 @@ impl World {
     fn destroy(&mut self, workers: Vec<(Unit, Slot)>) {
         self.freed += workers.len();
         for (_, slot) in workers {
-            self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+            self.free_slot(slot);
         }
     }
 
-    fn enter(&mut self, mut request: Request, ticket: Option<Ticket>, mut held: Vec<Slot>) {
+    pub(super) fn enter(
+        &mut self,
+        mut request: Request,
+        ticket: Option<Ticket>,
+        mut held: Vec<Slot>,
+    ) {
         let Request { number, wanted, full, deadline, .. } = request;
         let (now, mut effects) = (self.now, Effects::default());
         let (mut bell, mut spare_key) = (Some(Bell::Request(number)), wanted.or(full));
@@ -236,7 +246,8 @@ impl World {
         let mut request = self.waiting.remove(index);
         let waiter = request.waiter.take().expect("a request that waits");
         request.is_rung = false;
-        match self.scheduler.collect(waiter).expect("a bell rings when there is something") {
+        let grant = self.scheduler.collect(waiter, self.now);
+        match grant.expect("a bell rings when there is something") {
             Grant::Worker(unit, slot) => {
                 let fits = request.wanted.is_none_or(|class| serves(&unit, &class));
                 assert!(fits, "{request:?} was handed {unit:?}");
@@ -248,12 +259,13 @@ impl World {
                 request.dead.push((unit, slot));
                 self.go_on(request);
             }
+            Grant::Create(slot) if self.rules.creates_apart => self.begin_apart(request, slot),
             Grant::Create(slot) => self.creating.push((request, slot)),
             Grant::Refused(refusal) => self.refuse(refusal),
         }
     }
 
-    fn cancel(&mut self, index: usize) {
+    pub(super) fn cancel(&mut self, index: usize) -> Request {
         let waiter = self.waiting[index].waiter.expect("a request that waits");
         let now = self.now;
         self.event(|scheduler, effects| {
@@ -264,17 +276,16 @@ impl World {
             }
         });
         // Its own time may have come as it left.
-        self.waiting.remove(index);
+        let request = self.waiting.remove(index);
         self.served.retain(|served| *served != waiter.ticket);
+        request
     }
 
     fn created(&mut self, index: usize, class: u32) {
         let (mut request, mut slot) = self.creating.remove(index);
-        self.last_id += 1;
-        let unit = Unit { class, id: self.last_id };
+        let unit = self.new_unit(class);
         let bucket = request.wanted.is_none().then_some((7, &class));
-        let life = Life { id: self.last_id as u64, span: self.span.unwrap_or(u64::MAX) };
-        let life = (self.keeps_records().then_some(life), self.now);
+        let life = (self.life(), self.now);
         let mut effects = Effects::default();
         let birth = self.with(&mut effects, |books, effects| {
             books.created(&mut slot, bucket, &mut Some(class), life, effects)
@@ -290,12 +301,16 @@ impl World {
             Birth::Outdated => self.creating.push((request, slot)),
             Birth::Refused(refusal) => {
                 self.refuse(refusal);
-                self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+                self.free_slot(slot);
             }
         }
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
+    pub(super) fn free_slot(&mut self, slot: Slot) {
+        self.event(|scheduler, effects| scheduler.free(slot, None, effects));
+    }
+
+    pub(super) fn refuse(&mut self, refusal: Refusal) {
         assert_eq!(refusal == Refusal::Closed, self.is_closed, "{refusal:?}");
         self.refused = Some(refusal);
     }
@@ -316,7 +331,7 @@ impl World {
     }
 
     /// Nothing is given out to those whose deadline has come.
-    fn with<R>(
+    pub(super) fn with<R>(
         &mut self,
         effects: &mut BookEffects,
         event: impl FnOnce(&mut Books, &mut BookEffects) -> R,
@@ -327,7 +342,7 @@ impl World {
         event(&mut self.scheduler, effects)
     }
 
-    fn carry_out(&mut self, mut effects: BookEffects) {
+    pub(super) fn carry_out(&mut self, mut effects: BookEffects) {
         effects.drain(|effect| match effect {
             Effect::Ring(Bell::Request(number)) => {
                 let mut waiting = self.waiting.iter_mut();
@@ -336,6 +351,9 @@ impl World {
                 assert!(!request.is_rung, "a bell rings once");
                 request.is_rung = true;
                 self.served.push(request.ticket);
+            }
+            Effect::Ring(Bell::Keeper) => {
+                assert!(self.keeper.take().is_some(), "a keeper that rests is rung");
             }
             Effect::Ring(Bell::Clear(id)) => {
                 self.clears.retain(|clear| *clear != id);

@@ -85,6 +85,95 @@ fn explore_extras(name: &str, base: Rules, bounds: Bounds) {
     with("a short life", base, Extras { span: Some(1), ..none });
 }
 
+/// Creations apart from their requests, of which one at a time may have to wait for another.
+fn explore_apart(name: &str, base: Rules, bounds: &Bounds) {
+    let base = Rules { creates_apart: true, ..base };
+    explore(name, base, bounds);
+    let name = |variant: &str| format!("{name}, {variant}");
+    explore(&name("one creation at a time"), Rules { creation_limit: 1, ..base }, bounds);
+    let with = |variant: &str, extras| {
+        let bounds = Bounds { clears: 0, extras, ..*bounds };
+        explore(&name(variant), base, &bounds);
+    };
+    with("invalidating", Extras { invalidate: true, ..Extras::default() });
+    with("deadlines", Extras { deadlines: true, ..Extras::default() });
+}
+
+#[test]
+fn every_state_of_the_sole_bucket_with_creations_apart_is_right() {
+    let rules = Rules { bucket_limit: 2, ..Rules::unlimited(Sharing::Sole) };
+    let bounds = Bounds { classes: 1, requests: 3, clears: 1, extras: Extras::default() };
+    explore_apart("sole, creations apart", rules, &bounds);
+}
+
+#[test]
+fn every_state_of_a_target_with_creations_apart_is_right() {
+    let rules = Rules { bucket_limit: 1, max_passes: 1, ..Rules::unlimited(Sharing::Target(1)) };
+    let bounds = Bounds { classes: 2, requests: 2, clears: 1, extras: Extras::default() };
+    explore_apart("target, creations apart", rules, &bounds);
+}
+
+/// Above the target: for a replacement, and for classes that have nothing.
+fn explore_excess(name: &str, base: Rules, bounds: &Bounds) {
+    explore(name, base, bounds);
+    let name = |variant: &str| format!("{name}, {variant}");
+    explore(&name("one creation at a time"), Rules { creation_limit: 1, ..base }, bounds);
+    let extras = Extras { sizes: 2, ..Extras::default() };
+    explore(&name("resizing"), base, &Bounds { clears: 0, extras, ..*bounds });
+    let base = Rules { creates_apart: true, bucket_limit: 1, ..base };
+    explore(&name("creations apart"), base, &Bounds { clears: 0, ..*bounds });
+}
+
+#[test]
+fn every_state_of_a_target_where_the_replacement_comes_first_is_right() {
+    let base = Rules { max_passes: 1, ..Rules::unlimited(Sharing::Target(2)) };
+    let bounds = Bounds { classes: 2, requests: 2, clears: 1, extras: Extras::default() };
+    for overshoot_limit in [0, usize::MAX] {
+        let rules = Rules { creates_first: true, overshoot_limit, ..base };
+        explore_excess(&format!("create first, {overshoot_limit} over"), rules, &bounds);
+    }
+}
+
+#[test]
+fn every_state_of_a_target_that_few_may_exceed_is_right() {
+    let base = Rules { max_passes: 1, ..Rules::unlimited(Sharing::Target(1)) };
+    let bounds = Bounds { classes: 3, requests: 2, clears: 0, extras: Extras::default() };
+    for overshoot_limit in [0, 1] {
+        let rules = Rules { overshoot_limit, ..base };
+        explore_excess(&format!("{overshoot_limit} over"), rules, &bounds);
+    }
+}
+
+/// What a keeper does, and what others create before anybody asks.
+fn explore_keeper(name: &str, base: Rules, bounds: &Bounds) {
+    let none = Extras { keeper: true, ..Extras::default() };
+    let with = |variant: &str, rules: Rules, extras: Extras| {
+        explore(&format!("{name}, {variant}"), rules, &Bounds { extras, ..*bounds });
+    };
+    let reserve = Rules { reserve: 1, ..base };
+    with("reserve", reserve, none);
+    with("expiry", Rules { idle_timeout: Some(1), ..reserve }, none);
+    with("a short life", base, Extras { span: Some(1), ..none });
+    with("one creation at a time", Rules { creation_limit: 1, ..reserve }, none);
+    with("retaining, invalidating", reserve, Extras { retain: true, invalidate: true, ..none });
+    with("spares", base, Extras { spares: true, ..Extras::default() });
+    with("spares, apart", Rules { creates_apart: true, ..base }, Extras { spares: true, ..none });
+}
+
+#[test]
+fn every_state_of_the_sole_bucket_with_a_keeper_is_right() {
+    let rules = Rules { bucket_limit: 2, ..Rules::unlimited(Sharing::Sole) };
+    let bounds = Bounds { classes: 1, requests: 2, clears: 1, extras: Extras::default() };
+    explore_keeper("sole, keeper", rules, &bounds);
+}
+
+#[test]
+fn every_state_of_a_target_with_a_keeper_is_right() {
+    let rules = Rules { max_passes: 1, ..Rules::unlimited(Sharing::Target(1)) };
+    let bounds = Bounds { classes: 2, requests: 2, clears: 0, extras: Extras::default() };
+    explore_keeper("target, keeper", rules, &bounds);
+}
+
 #[test]
 fn every_state_of_the_sole_bucket_is_right() {
     for bucket_limit in [1, 2] {

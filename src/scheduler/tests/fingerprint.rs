@@ -30,6 +30,14 @@ impl World {
         print.extend(borrowed.into_iter().flatten());
         print.push(NONE);
         print.extend(doomed.into_iter().flatten());
+        if let Some((alarm, creates)) = self.keeper {
+            let left = alarm.saturating_sub(self.now).min(u64::from(NONE - 1));
+            print.extend([NONE, left as u8, u8::from(creates)]);
+        }
+        if !self.apart.is_empty() {
+            print.push(NONE);
+            self.print_apart(&mut print);
+        }
         print.push(NONE);
         self.print_idle(&mut print);
         if !self.taken.is_empty() {
@@ -80,10 +88,28 @@ impl World {
         }
     }
 
+    fn print_apart(&self, print: &mut Vec<u8>) {
+        let requests = self.requests();
+        let place = |number| requests.iter().position(|request| request.number == number);
+        let key = |slot: &Slot| slot.bucket.map(|id| self.scheduler.buckets[id].key);
+        let mut apart: Vec<_> = self
+            .apart
+            .iter()
+            .map(|creation| {
+                let place = creation.by.and_then(place).map_or(NONE, |place| place as u8);
+                let class = |class: Option<u32>| class.map_or(NONE, |class| class as u8);
+                let (wanted, bucket) = (class(creation.wanted), class(key(&creation.slot)));
+                [place, wanted, bucket, self.print_slot(&creation.slot)]
+            })
+            .collect();
+        apart.sort_unstable();
+        print.extend(apart.into_iter().flatten());
+    }
+
     fn print_slot(&self, slot: &Slot) -> u8 {
         let stage = match slot.stage() {
             Stage::Creating => 0,
-            Stage::Live => 1,
+            Stage::New | Stage::Live => 1,
             Stage::Leaving => 2,
             Stage::Granted => 3,
         };

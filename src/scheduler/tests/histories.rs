@@ -78,6 +78,8 @@ fn the_sole_bucket_keeps_every_invariant() {
             let limits = Rules { bucket_limit, bucket_idle_limit, creation_limit, ..sole };
             live(limits, 1);
             live(Rules { idle_timeout: Some(2), ..limits }, 1);
+            live(Rules { creates_apart: true, ..limits }, 1);
+            live(Rules { reserve: 1, idle_timeout: Some(2), ..limits }, 1);
         }
     }
 }
@@ -89,6 +91,7 @@ fn buckets_apart_keep_every_invariant() {
         live(limits, 3);
         live(Rules { bucket_idle_limit: 1, idle_timeout: Some(2), ..limits }, 3);
         live(Rules { creation_limit: 1, ..limits }, 2);
+        live(Rules { creates_apart: true, ..limits }, 2);
     }
 }
 
@@ -102,6 +105,19 @@ fn buckets_with_a_target_keep_every_invariant() {
             live(Rules { bucket_limit: 2, idle_timeout: Some(2), ..limits }, classes);
             live(Rules { creation_limit: 1, ..limits }, classes);
             live(Rules { creation_limit: 2, bucket_limit: 1, ..limits }, classes);
+            live(Rules { creates_apart: true, ..limits }, classes);
+            live(Rules { creates_first: true, ..limits }, classes);
+            live(Rules { reserve: 2, idle_timeout: Some(2), ..limits }, classes);
+            live(
+                Rules { creates_first: true, creates_apart: true, bucket_limit: 1, ..limits },
+                classes,
+            );
+            live(Rules { overshoot_limit: 0, ..limits }, classes);
+            live(Rules { overshoot_limit: 1, creates_first: true, ..limits }, classes);
+            live(
+                Rules { creates_apart: true, creation_limit: 2, bucket_limit: 1, ..limits },
+                classes,
+            );
         }
     }
 }
@@ -113,7 +129,8 @@ fn every_kind_of_event_happens() {
     let rules = Rules { bucket_limit: 1, creation_limit: 2, idle_timeout: Some(2), ..target };
     let mut dice = Dice(77);
     let mut kinds = std::collections::HashSet::new();
-    for _ in 0..100 {
+    for round in 0..100 {
+        let rules = Rules { creates_apart: round % 2 == 0, ..rules };
         let mut world = World::new(rules, 3);
         for _ in 0..200 {
             let choice = dice.choose(&world);
@@ -121,5 +138,5 @@ fn every_kind_of_event_happens() {
             world.apply(choice);
         }
     }
-    assert_eq!(kinds.len(), 23, "every variant of `Choice`");
+    assert_eq!(kinds.len(), 28, "every variant of `Choice`");
 }

@@ -12,6 +12,7 @@ impl World {
         self.check_indexes();
         self.check_records();
         self.check_deadlines();
+        self.check_keeper();
         self.check_generations();
         self.check_nobody_waits_in_vain();
         let scheduler = &self.scheduler;
@@ -58,12 +59,22 @@ impl World {
             // Several events in a row: who was served by the first could not know of the last.
             return;
         }
+        // A promise is kept, be it with the last right to exceed.
+        let is_kept = matches!(choice, Choice::Destroyed(_)) && self.has_few_rights();
         for served in &self.served {
+            self.check_need(*served);
+            if is_kept {
+                continue;
+            }
             let older = self.waiting.iter().filter(|request| !request.is_rung);
             for passed in older.filter(|request| request.ticket < *served) {
                 assert!(!self.could_have_had(passed, *served), "{passed:?} was passed");
             }
         }
+    }
+
+    fn has_few_rights(&self) -> bool {
+        self.rules.overshoot_limit < usize::MAX
     }
 
     /// Whether a queued request could have been given what another one was served with.
@@ -83,7 +94,9 @@ impl World {
             WaiterState::Queued | WaiterState::Refused(_) => return false,
         };
         let bucket = lane.bucket().map(|id| &scheduler.buckets[id]);
-        let has_room = bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
+        let kin = self.kin(lane) + usize::from(slot.bucket == lane.bucket());
+        let has_room = self.going(lane.bucket()) < kin
+            && bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
         match self.rules.sharing {
             Sharing::Target(target) if scheduler.slots <= target => has_room,
             // A right to exceed the target.
@@ -120,6 +133,7 @@ impl World {
         let dead = self.asked.iter().flat_map(|(request, ..)| &request.dead);
         let asked = asked.chain(dead.map(|(_, slot)| slot));
         let creating = self.creating.iter().map(|(_, slot)| slot);
+        let creating = creating.chain(self.apart.iter().map(|creation| &creation.slot));
         let borrowed = self.borrowed.iter().map(|(_, slot)| slot);
         let doomed = self.doomed.iter().map(|doomed| &doomed.slot);
         let taken = self.taken.iter().map(|taken| &taken.slot);
@@ -135,21 +149,23 @@ impl World {
         for id in scheduler.buckets.ids() {
             let bucket = &scheduler.buckets[id];
             let here = |slot: &&&Slot| slot.bucket == Some(id);
-            let creating = |slot: &&&Slot| slot.stage() == Stage::Creating;
+            let creating = |slot: &&&Slot| is_creation(slot);
             idle += bucket.idle.len();
             assert_eq!(bucket.slots, slots.iter().filter(here).count() + bucket.idle.len());
             assert_eq!(bucket.creating, slots.iter().filter(here).filter(creating).count());
+            assert_eq!(bucket.apart, self.going(Some(id)));
             let line = self.lane(Lane::Of(id));
             let promised = line.filter(|&id| scheduler.waiters[id].promised).count();
             assert_eq!(bucket.promised, promised);
         }
         assert_eq!(scheduler.idle, idle);
         let is = |stage| slots.iter().filter(|slot| slot.stage() == stage).count();
-        assert_eq!(scheduler.creating, is(Stage::Creating));
+        assert_eq!(scheduler.creating, slots.iter().filter(|slot| is_creation(slot)).count());
         assert_eq!(scheduler.leaving, is(Stage::Leaving));
         if let Some(commons) = &scheduler.commons {
             let promised = scheduler.waiters.iter().filter(|waiter| waiter.promised).count();
             assert_eq!(commons.promised, promised);
+            assert_eq!(commons.apart, self.going(None));
         }
     }
 
@@ -168,9 +184,13 @@ impl World {
         if let Sharing::Target(target) = self.rules.sharing {
             assert!(scheduler.creating <= self.rules.creation_limit, "the limit on creations");
             let over = scheduler.slots.saturating_sub(self.most);
-            assert!(over <= self.classes as usize, "one over the target for each class");
+            let most = self.rules.overshoot_limit.min(self.classes as usize);
+            let creates_first = self.rules.creates_first;
+            assert!(over <= most || creates_first, "one over the target for each class");
             let surplus = (scheduler.slots - scheduler.leaving).saturating_sub(target);
-            assert!(surplus == 0 || scheduler.idle == 0, "what is idle above the target has to go");
+            let to_come = if creates_first { scheduler.creating } else { 0 };
+            let has_surplus = scheduler.slots - scheduler.leaving - to_come > target;
+            assert!(!has_surplus || scheduler.idle == 0, "what is idle above the target has to go");
             let retiring = scheduler.commons.as_ref().map(|commons| commons.retiring);
             assert!(retiring.is_some_and(|retiring| retiring <= surplus), "no more than too many");
         }
@@ -178,7 +198,7 @@ impl World {
 
     /// Something is kept of each worker, and an end entered of each that is idle and may get too old.
     fn check_records(&self) {
-        let slots = self.slots().into_iter().filter(|slot| slot.stage() != Stage::Creating);
+        let slots = self.slots().into_iter().filter(|slot| !is_creation(slot));
         let mut records: Vec<_> = slots.map(|slot| slot.record).collect();
         records.extend(self.idle().into_iter().map(|idle| idle.record));
         assert!(records.iter().all(|record| record.is_some() == self.keeps_records()));
@@ -242,7 +262,8 @@ impl World {
             assert_eq!(commons.heads.get(&head), Some(&lane));
             let is_claim = matches!(lane, Lane::Of(_));
             let slots = lane.bucket().map(|id| scheduler.buckets[id].slots);
-            let has_room = slots.is_none_or(|slots| slots < self.rules.bucket_limit);
+            let has_room = slots.is_none_or(|slots| slots < self.rules.bucket_limit)
+                && self.going(lane.bucket()) < self.kin(lane);
             assert_eq!(commons.claims.contains(&head), is_claim && has_room);
             assert_eq!(commons.takers.contains(&head), !is_claim && has_room);
             assert_eq!(commons.missing.contains(&head), is_claim && slots == Some(0));
@@ -275,6 +296,7 @@ impl World {
                     let bucket = &self.scheduler.buckets[id];
                     bucket.slots < self.rules.bucket_limit
                         && bucket.creating < self.rules.creation_limit
+                        && self.going(Some(id)) < self.kin(waiter.lane)
                 }),
             };
             assert!(!may_create, "{request:?} beside a slot");
@@ -287,7 +309,9 @@ impl World {
             return false;
         };
         let bucket = lane.bucket().map(|id| &scheduler.buckets[id]);
-        let has_room = bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
+        let (going, kin) = (self.going(lane.bucket()), self.kin(lane));
+        let has_room =
+            going < kin && bucket.is_none_or(|bucket| bucket.slots < self.rules.bucket_limit);
         if self.scheduler.creating >= self.rules.creation_limit || !has_room {
             return false;
         }
@@ -302,9 +326,41 @@ impl World {
             return false;
         };
         let is_missing = bucket.slots == 0 && bucket.promised == 0;
-        let has_room = bucket.slots + bucket.promised < self.rules.bucket_limit;
-        let can_evict = scheduler.idle > 0 && scheduler.slots <= target && has_room;
-        !is_promised && (is_missing || can_evict)
+        let has_room = bucket.slots + bucket.promised < self.rules.bucket_limit
+            && going + bucket.promised < kin;
+        let above = scheduler.slots - target;
+        let standing = if self.rules.creates_first { scheduler.idle } else { 0 };
+        let has_victim = scheduler.idle > 0 && !self.rules.creates_first && above == 0;
+        let may_replace = (above < standing || has_victim) && has_room;
+        let may_exceed = is_missing && above < self.rules.overshoot_limit.saturating_add(standing);
+        !is_promised && (may_replace || may_exceed)
+    }
+
+    /// How many creations go on apart in a bucket, or in none in particular.
+    fn going(&self, bucket: Option<BucketId>) -> usize {
+        let slots = self.apart.iter().map(|creation| &creation.slot);
+        let is_here = |slot: &&Slot| slot.bucket == bucket;
+        slots.filter(is_here).filter(|_| self.rules.creates_apart).count()
+    }
+
+    /// How many wait for what is created in this lane's bucket, or in none in particular.
+    fn kin(&self, lane: Lane) -> usize {
+        let queued = self.waiting.iter().filter(|request| !request.is_rung);
+        let lanes = queued.map(|request| self.waiter(request.ticket).lane);
+        lanes.filter(|other| other.bucket() == lane.bucket()).count()
+    }
+
+    /// Whoever may create is one more than creations go on for those that wait.
+    fn check_need(&self, served: Ticket) {
+        let waiter = self.waiter(served);
+        if matches!(waiter.state, WaiterState::Granted(_)) {
+            assert!(self.going(waiter.lane.bucket()) <= self.kin(waiter.lane), "one too many");
+            let above =
+                if self.shares() { self.scheduler.slots.saturating_sub(self.limit()) } else { 0 };
+            let may_be = if self.rules.creates_first { self.scheduler.idle } else { 0 };
+            let may_be = self.rules.overshoot_limit.saturating_add(may_be);
+            assert!(above <= may_be, "above the target");
+        }
     }
 
     fn fits_something_idle(&self, wanted: Wanted) -> bool {
@@ -317,4 +373,8 @@ impl World {
         };
         self.scheduler.buckets.ids().into_iter().any(serves)
     }
+}
+
+fn is_creation(slot: &Slot) -> bool {
+    matches!(slot.stage(), Stage::Granted | Stage::Creating)
 }

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod agreement;
+mod apart;
 #[cfg(test)]
 mod arena;
 pub(super) mod bytes;
@@ -21,6 +22,7 @@ mod fingerprint;
 #[cfg(test)]
 mod histories;
 mod invariants;
+mod keeper;
 mod model;
 #[cfg(test)]
 mod regressions;

@@ -1,6 +1,6 @@
 //! Histories that are told step by step.
 
-use super::choices::Choice::{self, Collect, CreatedAs, Request};
+use super::choices::Choice::{self, Collect, CreatedApart, CreatedAs, Request};
 use super::world::World;
 use crate::scheduler::{Rules, Sharing};
 
@@ -30,6 +30,11 @@ impl World {
     pub(super) fn create(&mut self, class: u32) {
         let granted = self.waiting.iter().position(|request| request.is_rung);
         self.then(Collect(granted.expect("a request may create")));
+        if self.rules.creates_apart {
+            self.then(CreatedApart(0, class));
+            let served = self.waiting.iter().position(|request| request.is_rung);
+            return self.then(Collect(served.expect("a request is handed the new worker")));
+        }
         self.then(CreatedAs(0, class));
     }
 }

@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
 
+use super::apart::Creation;
 use super::choices::{Bounds, Choice};
 use crate::scheduler::bucket::Idle;
 use crate::scheduler::waiter::Waiter;
@@ -20,6 +21,7 @@ pub(super) struct Unit {
 pub(super) enum Bell {
     Request(usize),
     Clear(ClearId),
+    Keeper,
 }
 
 /// What a request in the world asked for; `None`: any.
@@ -55,6 +57,9 @@ pub(super) struct World {
     pub(super) asked: Vec<(Request, Unit, Slot)>,
     pub(super) waiting: Vec<Request>,
     pub(super) creating: Vec<(Request, Slot)>,
+    pub(super) apart: Vec<Creation>,
+    /// While the keeper rests: when it will wake up by itself, and whether it would create.
+    pub(super) keeper: Option<(u64, bool)>,
     pub(super) borrowed: Vec<(Unit, Slot)>,
     pub(super) doomed: Vec<Doomed<Unit>>,
     /// Taken out from idle, to be asked whether they are to stay.
@@ -94,6 +99,8 @@ impl World {
             asked: Vec::new(),
             waiting: Vec::new(),
             creating: Vec::new(),
+            apart: Vec::new(),
+            keeper: None,
             borrowed: Vec::new(),
             doomed: Vec::new(),
             taken: Vec::new(),
@@ -179,6 +186,8 @@ impl World {
                 Choice::IsWell(0)
             } else if let Some((request, _)) = self.creating.first() {
                 Choice::CreatedAs(0, request.wanted.unwrap_or(0))
+            } else if let Some(creation) = self.apart.first() {
+                Choice::CreatedApart(0, creation.wanted.unwrap_or(0))
             } else if !self.borrowed.is_empty() {
                 Choice::Return(0)
             } else {

@@ -1,5 +1,7 @@
 //! The rules once more, to be compared with the scheduler: plain vectors, linear scans, no index.
 
+mod apart;
+mod keeper;
 mod lists;
 mod requests;
 mod settle;
@@ -7,6 +9,7 @@ mod workers;
 
 use std::mem;
 
+use self::apart::Creation;
 use super::comparison::{Held, Place, Sketch, Snapshot, Step};
 use super::world::{Unit, Wanted};
 use crate::scheduler::{Phase, Refusal, Rules};
@@ -39,12 +42,25 @@ struct Worker {
     order: usize,
 }
 
+/// Where a worker comes from.
+#[derive(Clone, Copy, PartialEq)]
+enum From {
+    /// Nobody has had it.
+    Creation,
+    Use,
+    /// It was idle since then.
+    Idle(u64),
+}
+
 pub(super) struct Model {
     rules: Rules,
     /// How long a worker may live.
     span: Option<u64>,
     /// In the order of their first poll.
     requests: Vec<Request>,
+    apart: Vec<Creation>,
+    /// While the keeper rests: when it will wake up by itself, and whether it would create.
+    keeper: Option<(u64, bool)>,
     /// In the order in which they came to their places.
     workers: Vec<Worker>,
     /// Clears that wait for the last slot.
@@ -69,6 +85,8 @@ impl Model {
             rules,
             span,
             requests: Vec::new(),
+            apart: Vec::new(),
+            keeper: None,
             workers: Vec::new(),
             clears: 0,
             told: 0,
@@ -106,13 +124,14 @@ impl Model {
                 self.go_on(number);
             }
             Step::Collect(number) => self.collect(number),
-            Step::Cancel(number) => {
-                if let Held::Handed(unit) = self.end(number) {
-                    self.give_back(unit, None);
-                }
-            }
+            Step::Cancel(number) => self.cancel(number),
             Step::Created(number, unit) => self.created(number, unit),
-            Step::Return(unit) => self.give_back(unit, None),
+            Step::Rest(creates) => self.keeper_rests(creates),
+            Step::OpenReserve => self.open_reserve(),
+            Step::OpenSpare(wanted) => self.open_spare(wanted),
+            Step::CreatedApart(index, unit) => self.created_apart(index, unit),
+            Step::FailsApart(index) => self.fails_apart(index),
+            Step::Return(unit) => self.give_back(unit, From::Use),
             Step::ReturnDead(unit) | Step::Deny(unit) => _ = self.take(unit),
             Step::Destroyed(unit) => self.destroyed(unit),
             Step::Expire => {
@@ -136,12 +155,11 @@ impl Model {
             }
             Step::Restore(unit) => {
                 let since = self.worker(unit).since;
-                self.give_back(unit, Some(since));
+                self.give_back(unit, From::Idle(since));
             }
         }
         self.requests.retain(|request| request.held != Held::Over);
-        while self.settle() {}
-        self.void_promises();
+        self.settle_all();
         if self.slots(None) == 0 {
             self.told += mem::take(&mut self.clears);
         }
@@ -158,7 +176,8 @@ impl Model {
             step,
             Step::Clear | Step::AbandonClear | Step::EndClear | Step::Close | Step::TimePasses
         );
-        !(looks || answers || ends)
+        let keeps = matches!(step, Step::Rest(_) | Step::OpenReserve);
+        !(looks || answers || ends || keeps)
     }
 
     fn phase(&self) -> Phase {
@@ -179,6 +198,8 @@ impl Model {
             refused: self.refused,
             total: self.slots(None),
             requests: self.requests.iter().map(|r| (r.number, held(r))).collect(),
+            apart: self.apart.iter().map(|it| (it.by, it.era)).collect(),
+            rests: self.keeper.is_some(),
             workers: self.workers.iter().map(|w| (w.unit, w.place)).collect(),
             uses: used.map(|w| (w.unit.id, w.uses)).collect(),
         };

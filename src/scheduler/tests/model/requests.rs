@@ -2,13 +2,17 @@
 
 use std::mem;
 
-use super::{Model, Request};
+use super::{From, Model, Request};
 use crate::scheduler::tests::comparison::{Held, Place};
 use crate::scheduler::tests::events::FRESH;
 use crate::scheduler::tests::world::{Unit, Wanted};
 use crate::scheduler::{Phase, Refusal};
 
 impl Model {
+    pub(super) fn is_open(&self) -> bool {
+        self.phase() == Phase::Open
+    }
+
     /// What a request is told while nothing is given out.
     pub(super) fn check_open(&mut self) -> bool {
         self.refused = match self.phase() {
@@ -79,13 +83,29 @@ impl Model {
         }
     }
 
+    /// Takes what is idle, or goes to the line.
+    pub(super) fn enter(&mut self, number: usize) {
+        self.time_out();
+        if self.asks(number) {
+            return;
+        }
+        if self.request(number).dead.is_empty() { self.wait(number) } else { self.go_on(number) }
+    }
+
+    pub(super) fn cancel(&mut self, number: usize) {
+        self.time_out();
+        if let Held::Handed(unit) = self.end(number) {
+            self.give_back(unit, From::Use);
+        }
+    }
+
     pub(super) fn wait(&mut self, number: usize) {
         let is_newcomer = !mem::replace(&mut self.request(number).has_place, true);
         let wanted = self.request(number).wanted;
-        self.request(number).held = Held::Nothing;
+        (self.request(number).held, self.request(number).passed) = (Held::Nothing, 0);
         // Whoever needs the slot of an idle worker gets one that has to go anyway.
         while self.settle() {}
-        self.expire(wanted);
+        let room = self.expire(wanted);
 
         let scope = if self.shares() { None } else { wanted };
         let waits = |r: &&Request| {
@@ -96,7 +116,7 @@ impl Model {
             .requests
             .iter()
             .any(|r| r.number == number && r.held == Held::Nothing && !self.has_promise(r));
-        if is_newcomer && gets_nothing && waiting >= self.rules.waiting_limit {
+        if is_newcomer && gets_nothing && waiting >= self.rules.waiting_limit.saturating_add(room) {
             self.refused = Some(Refusal::Full { waiting });
             self.end(number);
         }
@@ -161,6 +181,7 @@ impl Model {
 
     pub(super) fn collect(&mut self, number: usize) {
         match self.end(number) {
+            Held::MayCreate if self.rules.creates_apart => self.begin_apart(number),
             Held::MayCreate => self.request(number).held = Held::Creates(self.era),
             Held::Handed(unit) if self.is_of_now(unit) => self.worker(unit).uses += 1,
             Held::Handed(unit) => {
@@ -180,6 +201,7 @@ impl Model {
         if let Some(late) = late.min_by_key(|request| request.deadline) {
             late.held = Held::Refused(Refusal::TimedOut);
             while self.settle() {}
+            self.wake_keeper();
             self.time_out();
         }
     }

@@ -1,6 +1,6 @@
 //! What becomes of workers: they are created, come back, and go.
 
-use super::{Model, Request};
+use super::{From, Model, Request};
 use crate::scheduler::Sharing;
 use crate::scheduler::tests::comparison::{Held, Place};
 use crate::scheduler::tests::world::{Unit, Wanted};
@@ -12,10 +12,10 @@ impl Model {
         let Some(Place::Doomed(Some(heir))) = self.take(unit).map(|it| it.place) else { return };
         let waits = |r: &&Request| r.held == Held::Nothing && r.number == heir;
         let Some(wanted) = self.requests.iter().find(waits).map(|heir| heir.wanted) else { return };
-        let creations = self.creations(None).filter(|r| r.held.is_creation()).count();
-        let may_start = creations < self.rules.creation_limit;
+        let may_start = self.creating() < self.rules.creation_limit
+            && self.needs_creation(wanted, self.promises(wanted));
         if may_start
-            && self.slots(None) >= self.target()
+            && self.overshoot().is_some_and(|excess| excess < self.rules.overshoot_limit)
             && self.slots(wanted) < self.rules.bucket_limit
         {
             let is_kin = |r: &&mut Request| r.held == Held::Nothing && r.wanted == wanted;
@@ -40,15 +40,16 @@ impl Model {
         }
     }
 
-    /// `since`: it was idle before, and has not been used.
-    pub(super) fn give_back(&mut self, unit: Unit, since: Option<u64>) {
+    pub(super) fn give_back(&mut self, unit: Unit, from: From) {
+        let since = if let From::Idle(since) = from { Some(since) } else { None };
         let fits = |r: &Request| r.held == Held::Nothing && self.fits(unit, r.wanted);
         let to = self.requests.iter().position(fits);
         let past = self.due(true).filter(|&past| to.is_some_and(|to| past < to));
         let is_over = self.is_old(unit) || self.worker(unit).uses >= self.rules.max_uses;
+        let retires = self.retires(unit) && (to.is_none() || from != From::Creation);
         let has_expired = since.is_some_and(|since| self.is_expired(since));
         match (to, past) {
-            _ if !self.is_of_now(unit) || is_over || self.retires(unit) => {
+            _ if !self.is_of_now(unit) || is_over || retires => {
                 self.put(unit, Place::Doomed(None));
             }
             (None, _) => self.rest(unit, since),
@@ -130,12 +131,14 @@ impl Model {
         }
     }
 
-    pub(super) fn expire(&mut self, wanted: Wanted) {
-        for unit in self.idle(if self.shares() { None } else { wanted }) {
-            if self.has_expired(unit) {
-                self.put(unit, Place::Doomed(None));
-            }
+    /// Returns how many have expired.
+    pub(super) fn expire(&mut self, wanted: Wanted) -> usize {
+        let mut expired = self.idle(if self.shares() { None } else { wanted });
+        expired.retain(|unit| self.has_expired(*unit));
+        for &unit in &expired {
+            self.put(unit, Place::Doomed(None));
         }
+        expired.len()
     }
 
     pub(super) fn expire_old(&mut self) {
