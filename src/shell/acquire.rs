@@ -324,14 +324,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             self.ticket = Some(waiting.ticket());
             let heard =
                 poll_fn(|cx| match (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx)) {
-                    (Poll::Ready(ended), Poll::Pending) => Poll::Ready(Err(ended)),
-                    // What has been given to it by now is its own.
-                    (Poll::Ready(Ended::Full(class)), Poll::Ready(served)) => {
-                        self.full = Some(class);
-                        Poll::Ready(Ok(served))
-                    }
-                    (Poll::Ready(failed), Poll::Ready(Ok(Served::Create(_)))) => {
-                        Poll::Ready(Err(failed))
+                    // A worker that it has been given by now is its own; another creation is not begun.
+                    (Poll::Ready(ended), Poll::Pending | Poll::Ready(Ok(Served::Create(_)))) => {
+                        Poll::Ready(Err(ended))
                     }
                     (_, Poll::Ready(served)) => Poll::Ready(Ok(served)),
                     (Poll::Pending, Poll::Pending) => Poll::Pending,
