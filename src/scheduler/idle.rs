@@ -37,8 +37,9 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
         if self.commons.is_some() {
             self.settle(Some(bucket), effects);
+        } else {
+            self.alert(effects);
         }
-        self.alert(effects);
     }
 
     #[inline]
@@ -108,7 +109,8 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
     }
 
-    fn has_surplus(&self) -> bool {
+    #[inline]
+    pub(super) fn has_surplus(&self) -> bool {
         // Where a victim goes last, it stays until there is a worker in its place.
         let to_come = if self.rules.creates_first { self.creating } else { 0 };
         let staying = self.slots - self.leaving - to_come;

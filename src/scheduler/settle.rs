@@ -15,7 +15,25 @@ enum Due {
 impl<K, V, B> Scheduler<K, V, B> {
     /// Serves whoever can be served by creating: the waiters of `scope`, or all of them where the
     /// buckets share a target.
+    #[inline]
     pub(super) fn settle(&mut self, scope: Option<BucketId>, effects: &mut Effects<K, V, B>) {
+        if !self.is_settled(scope) {
+            self.settle_all(scope, effects);
+        }
+        // Whoever left a line, or ended a creation, may have made room for a worker in reserve.
+        self.alert(effects);
+    }
+
+    /// Whether nobody waits whom this could serve, and nothing is above the target.
+    #[inline]
+    fn is_settled(&self, scope: Option<BucketId>) -> bool {
+        match &self.commons {
+            Some(commons) => commons.heads.is_empty() && !self.has_surplus(),
+            None => scope.is_none_or(|bucket| self.buckets[bucket].line.is_empty()),
+        }
+    }
+
+    fn settle_all(&mut self, scope: Option<BucketId>, effects: &mut Effects<K, V, B>) {
         if self.commons.is_some() {
             if self.rules.creates_first {
                 // A worker whose replacement stands is no victim for another.
@@ -36,8 +54,6 @@ impl<K, V, B> Scheduler<K, V, B> {
                 self.grant(id, effects);
             }
         }
-        // Whoever left a line, or ended a creation, may have made room for a worker in reserve.
-        self.alert(effects);
     }
 
     fn due_in(&self, bucket: BucketId) -> Option<WaiterId> {
