@@ -1,7 +1,7 @@
 //! The shell around the scheduler: it alone locks, wakes, destroys and reads the clock.
 //!
 //! An event runs under the lock; its effects are carried out after, what was delivered first. Each
-//! slot that the scheduler has given out is in the hands of a token, [`Loan`] or [`Vacancy`], and
+//! slot that the scheduler has given out is in the hands of a token, [`Loan`] or [`Vacancy`](vacancy::Vacancy), and
 //! each place in the line in those of a [`Waiting`](waiting::Waiting); their `Drop` gives it back,
 //! on every way out.
 
