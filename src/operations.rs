@@ -5,7 +5,7 @@ macro_rules! impl_operations {
     ([$($bounds:tt)*] $pool:ty, $worker:ty, $setup:literal, $get:literal) => {
         /// # Operating
         impl<$($bounds)*> $pool {
-            /// What there is in the pool at this moment, all of it counted under one lock.
+            /// What there is in the pool, all of it at one moment.
             ///
             /// # Example
             ///

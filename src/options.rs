@@ -5,7 +5,7 @@ use crate::PoolRetry;
 /// How a pool behaves, the same for all three pools.
 ///
 /// The `*Config` types hold the limits of 0.4.1 and are frozen; every newer setting is found here.
-/// An option that is not called leaves the pool's default in force, and what is off costs nothing.
+/// An option that is not called leaves the pool's default in force.
 ///
 /// ```
 /// # use sfo_pool::{PoolOptions, PoolResult, Worker, WorkerFactory, WorkerPool, WorkerPoolConfig};

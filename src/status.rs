@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::scheduler::{Counts, Phase, Record};
 
-/// What there is in a pool, or under one key, at one moment: all of it was counted under one lock.
+/// What there is in a pool, or under one key, all of it at one moment.
 ///
 /// # Example
 ///

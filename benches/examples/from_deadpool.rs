@@ -31,7 +31,7 @@ impl Manager for Server {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pool = Pool::builder(Server)
+    let pool: Pool<Server> = Pool::builder(Server)
         .max_size(8)
         .runtime(deadpool::Runtime::Tokio1)
         .wait_timeout(Some(Duration::from_secs(1)))
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let connection = pool.get().await?;
     assert_eq!(connection.number, 7);
     let taken: Connection = Object::take(connection);
-    drop(taken);
+    assert!(!taken.is_closed);
 
     pool.resize(4);
     pool.retain(|connection, _| !connection.is_closed);

@@ -25,7 +25,6 @@ pub(crate) struct Handle<T: Trade> {
     hasher: Hasher,
     last_clear: AtomicU64,
     closing: Closing,
-    keeper: Option<Arc<Keeper<T>>>,
 }
 
 impl<T: Trade> Handle<T> {
@@ -63,7 +62,7 @@ impl<T: Trade> Handle<T> {
             }
         }
         let (last_clear, closing) = (AtomicU64::new(0), Closing::default());
-        Self { parts, hasher, last_clear, closing, keeper }
+        Self { parts, hasher, last_clear, closing }
     }
 
     pub(super) fn parts(&self) -> &[Arc<Shell<T>>] {
@@ -185,7 +184,7 @@ impl<T: Trade> Handle<T> {
 
 impl<T: Trade> Drop for Handle<T> {
     fn drop(&mut self) {
-        if let Some(keeper) = &self.keeper {
+        if let Some(keeper) = &self.whole().keeper {
             keeper.end();
         }
         let mut aftermath = Aftermath::default();
