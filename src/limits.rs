@@ -70,6 +70,13 @@ impl Limits {
                      call prewarm() for those that you need",
                 );
             }
+            let ends_at_once = |time: Option<Duration>| time.is_some_and(|time| time.is_zero());
+            if ends_at_once(options.max_lifetime) || self.rules.idle_timeout == Some(0) {
+                self.invalid.get_or_insert(
+                    "pool min_idle_count is set, but idle workers end at once: \
+                     raise max_lifetime and idle_timeout above zero",
+                );
+            }
             if !options.maintenance {
                 self.invalid.get_or_insert(
                     "pool min_idle_count is set, but there is no task that creates those workers: \

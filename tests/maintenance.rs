@@ -275,6 +275,44 @@ fn a_reserve_makes_no_sense_without_maintenance_or_with_keys() {
     });
 }
 
+#[test]
+fn a_reserve_that_could_not_stay_idle_is_not_created() {
+    watched(|| async {
+        let (pool, factory) = reserve(3, 2).max_idle(1).open::<General>();
+        sleep(secs(60)).await;
+        assert_eq!((pool.status().idle, factory.calls()), (1, 1));
+
+        let (pool, factory) = reserve(3, 2).idle_timeout(0).open::<General>();
+        pool.get().expect_code(InvalidConfig);
+        sleep(secs(60)).await;
+        assert_eq!(factory.calls(), 0);
+    });
+}
+
+#[test]
+fn the_task_ends_with_the_pool_even_if_a_creation_hangs() {
+    watched(|| async {
+        let (pool, factory) = reserve(1, 1).open::<General>();
+        factory.gate();
+        let_it_work().await;
+        assert_eq!(factory.waiting(), 1);
+        drop(pool);
+        let_it_work().await;
+        assert_eq!((factory.waiting(), tasks()), (0, 0));
+    });
+}
+
+#[test]
+fn what_is_idle_goes_with_the_pool_at_once() {
+    watched(|| async {
+        let (pool, factory) = buried(2, 10).open::<General>();
+        drop(pool.take(2));
+        let_it_work().await;
+        drop(pool);
+        assert_eq!((factory.destroyed(), factory.burying().calls()), (2, 0));
+    });
+}
+
 /// The task of a runtime that has ended is replaced.
 #[test]
 fn a_pool_outlives_the_runtime_of_its_task() {

@@ -101,6 +101,25 @@ laws! {
     }
 }
 
+laws! {
+    async fn nothing_is_created_that_could_not_stay_idle<P: TestPool>() on General, Keyed {
+        for (max_idle, created) in [(2, 2), (0, 0)] {
+            let (pool, factory) = Setup::max(8).max_idle(max_idle).open::<P>();
+            assert_eq!(pool.prewarm(5).expect_ready().unwrap(), created);
+            assert_eq!((factory.created(), factory.destroyed()), (created, 0));
+        }
+    }
+
+    async fn it_ends_even_if_what_it_creates_is_too_old_at_once<P: TestPool>()
+        on General, Keyed, Any
+    {
+        let setup = Setup::max(8).with(|options| options.with_max_lifetime(Some(secs(0))));
+        let (pool, factory) = setup.open::<P>();
+        assert_eq!(pool.prewarm(2).expect_ready().unwrap(), 2);
+        assert_eq!(factory.created(), 2);
+    }
+}
+
 #[test]
 fn a_key_is_warmed_on_its_own() {
     watched(|| async {

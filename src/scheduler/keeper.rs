@@ -96,8 +96,14 @@ impl<K, V, B> Scheduler<K, V, B> {
             (None, None) => false,
             (Some(_), _) => self.waiters.queued() > 0,
         };
+        let may_rest = match (&self.commons, bucket) {
+            (None, Some(id)) => self.buckets[id].idle.len() < self.rules.bucket_idle_limit,
+            (None, None) => self.rules.bucket_idle_limit > 0,
+            (Some(_), _) => true,
+        };
         self.shut.is_none()
             && !has_waiters
+            && may_rest
             && slots < self.limit()
             && creating < self.rules.creation_limit
     }

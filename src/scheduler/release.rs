@@ -127,15 +127,15 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         now: u64,
         mut serves: impl FnMut(&V, &K) -> bool,
     ) -> ReturnPlan {
-        let is_spent = |record| self.is_spent(record, now);
+        // What has not been out need not go before whoever it was created for has had it.
+        let is_new = slot.stage() == Stage::New;
+        let is_spent = |record| !is_new && self.is_spent(record, now);
         if slot.generation() != self.generation || slot.record.is_some_and(is_spent) {
             return ReturnPlan::Destroy;
         }
         let Some(bucket) = slot.bucket else {
             return ReturnPlan::Destroy;
         };
-        // What has not been out need not go before whoever it was created for has had it.
-        let is_new = slot.stage() == Stage::New;
         let Some(commons) = &self.commons else {
             let home = &self.buckets[bucket];
             return match self.waiters.first(&home.line) {

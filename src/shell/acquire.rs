@@ -271,10 +271,10 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
     /// one; but no longer than `limit`, or else than the pool allows.
     pub(crate) async fn finish(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
-        self.shell.start_keeper();
         if let Some(why) = &self.shell.invalid {
             return Err(invalid_config(why));
         }
+        self.shell.start_keeper();
         let limit = limit.or(self.shell.policy.acquire_timeout);
         let result = match limit.and_then(|limit| self.shell.clock.deadline(limit)) {
             None => self.pursue().await,
@@ -328,7 +328,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                     (Poll::Ready(ended), Poll::Pending | Poll::Ready(Ok(Served::Create(_)))) => {
                         Poll::Ready(Err(ended))
                     }
-                    (_, Poll::Ready(served)) => Poll::Ready(Ok(served)),
+                    (ended, Poll::Ready(served)) => {
+                        // Not at the end, where a panic in it would lose what was served.
+                        drop(ended);
+                        Poll::Ready(Ok(served))
+                    }
                     (Poll::Pending, Poll::Pending) => Poll::Pending,
                 });
             let served = match heard.await {
@@ -479,6 +483,12 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         }
         if let Some(full) = self.full.take() {
             aftermath.run(|| drop(full));
+        }
+        if let Some(error) = self.last_error.take() {
+            aftermath.run(|| drop(error));
+        }
+        if !self.apart.is_empty() {
+            aftermath.run(|| drop(mem::replace(&mut self.apart, Apart::new())));
         }
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
         aftermath.resume_instead_of(loan)

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::acquire::{Hashed, Request};
 use super::creation::Spare;
 use super::vacancy::Vacancy;
-use super::{Shell, Trade};
+use super::{Fragile, Shell, Trade};
 use crate::PoolError;
 
 /// Creations that were begun for a request and go on apart from it. Dropping this lets them go on:
@@ -40,7 +40,7 @@ impl<T: Trade> Apart<T> {
         shell: &Arc<Shell<T>>,
     ) -> Result<(), Vacancy<T>> {
         let Ok(runtime) = runtime::Handle::try_current() else { return Err(vacancy) };
-        let shell = Arc::clone(shell);
+        let shell = Fragile::new(Arc::clone(shell));
         let creation = async move { shell.create_spare(request, vacancy).await };
         #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
         self.0.push(runtime.spawn(creation));

@@ -4,7 +4,7 @@ use super::acquire::{Hashed, Request};
 use super::policy::CreationPolicy;
 use super::vacancy::{Filled, Vacancy};
 use super::within::within;
-use super::{Fragile, Shell, Trade, Unit};
+use super::{Filed, Fragile, Shell, Trade, Unit};
 use crate::error::{invalid_config, refused};
 use crate::{PoolError, PoolResult};
 
@@ -25,7 +25,12 @@ impl<T: Trade> Shell<T> {
         loop {
             let creation = self.trade.create(Option::clone(&key));
             let error = match within(policy.timeout, "create()", creation).await {
-                Ok(unit) => return Ok(unit),
+                Ok(unit) => {
+                    // Each on its own, and the key not at the end, where its panic would lose the worker.
+                    let (worker, own) = (Fragile::new(unit.worker), Fragile::new(unit.key));
+                    drop(key);
+                    return Ok(Filed { worker: worker.into_inner(), key: own.into_inner() });
+                }
                 Err(error) => error,
             };
             // A clear waits for this slot.
@@ -69,10 +74,10 @@ impl<T: Trade> Shell<T> {
         request: Request<T::Key>,
         count: usize,
     ) -> PoolResult<usize> {
-        self.start_keeper();
         if let Some(why) = &self.invalid {
             return Err(invalid_config(why));
         }
+        self.start_keeper();
         let mut created = 0;
         loop {
             let wish = request.wish(None);

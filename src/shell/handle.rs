@@ -33,7 +33,8 @@ impl<T: Trade> Handle<T> {
         let hasher = Hasher::default();
         let keeper = limits.keeper();
         let part = Shell::new(trade, hasher.clone(), &limits, sole, keeper.clone());
-        Self::of(Box::new([part]), hasher, keeper, limits.rules.reserve > 0)
+        let starts = limits.invalid.is_none() && limits.rules.reserve > 0;
+        Self::of(Box::new([part]), hasher, keeper, starts)
     }
 
     /// A pool in this many parts.

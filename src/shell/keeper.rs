@@ -12,14 +12,14 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use tokio::runtime;
 use tokio::sync::Notify;
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::aftermath::Aftermath;
 use super::bell::Bell;
 use super::lock::Lock;
 use super::vacancy::Vacancy;
-use super::{Shell, Trade, Unit};
+use super::{Fragile, Shell, Trade, Unit};
 use crate::PoolResult;
 use crate::scheduler::{Doomed, Slot, WaiterId};
 
@@ -39,7 +39,8 @@ pub(crate) struct Keeper<T: Trade> {
 pub(super) struct Burial<T: Trade> {
     unit: Option<Unit<T>>,
     place: Option<(Slot, Option<WaiterId>)>,
-    shell: Arc<Shell<T>>,
+    /// The last one out drops the factory.
+    shell: Fragile<Arc<Shell<T>>>,
 }
 
 impl<T: Trade> Keeper<T> {
@@ -92,7 +93,10 @@ impl<T: Trade> Keeper<T> {
         doomed: Doomed<Unit<T>>,
         shell: &Arc<Shell<T>>,
     ) -> Result<(), Doomed<Unit<T>>> {
-        let shell = Arc::clone(shell);
+        if self.is_over.load(Ordering::Acquire) {
+            return Err(doomed);
+        }
+        let shell = Fragile::new(Arc::clone(shell));
         self.doomed.with(|queue| match queue {
             None => Err(doomed),
             Some(queue) => {
@@ -120,7 +124,7 @@ struct Round<T: Trade> {
     keeper: Arc<Keeper<T>>,
     jobs: JoinSet<PoolResult<bool>>,
     /// The creation of a worker in reserve, one at a time.
-    creation: Option<Id>,
+    creation: Option<AbortHandle>,
     pauses: ExponentialBackoff,
     /// After a creation that failed: when to try again.
     next_try: Option<Instant>,
@@ -142,7 +146,13 @@ impl<T: Trade> Round<T> {
         for burial in self.keeper.stop_burying() {
             self.bury_one(burial);
         }
-        while self.jobs.join_next().await.is_some() {}
+        // Nobody is left for whom this would be, and it has no bound.
+        if let Some(creation) = self.creation.take() {
+            creation.abort();
+        }
+        while let Some(job) = self.jobs.join_next().await {
+            end(job);
+        }
     }
 
     /// Begins to destroy whatever was brought.
@@ -173,7 +183,8 @@ impl<T: Trade> Round<T> {
             if self.may_create() {
                 if let Some(slot) = part.books.with(|books| books.open_reserve()) {
                     let vacancy = Vacancy::new(slot, &part);
-                    self.creation = Some(self.jobs.spawn(create(vacancy, Arc::clone(&part))).id());
+                    let part = Fragile::new(Arc::clone(&part));
+                    self.creation = Some(self.jobs.spawn(create(vacancy, part)));
                 }
             }
             let bell = Bell::Keeper(Arc::clone(&keeper));
@@ -215,11 +226,12 @@ impl<T: Trade> Round<T> {
 
     #[allow(clippy::disallowed_methods, reason = "it tells the time to a timer")]
     fn note(&mut self, job: Result<(Id, PoolResult<bool>), JoinError>) {
-        let (id, is_created) = match job {
-            Ok((id, result)) => (id, matches!(result, Ok(true))),
+        let (id, is_created) = match &job {
+            Ok((id, result)) => (*id, matches!(result, Ok(true))),
             Err(error) => (error.id(), false),
         };
-        if self.creation != Some(id) {
+        end(job);
+        if self.creation.as_ref().map(AbortHandle::id) != Some(id) {
             return;
         }
         self.creation = None;
@@ -235,9 +247,17 @@ impl<T: Trade> Round<T> {
 
 impl<T: Trade> Drop for Round<T> {
     fn drop(&mut self) {
+        // Before another one may start, whose queue this would be.
+        let left = self.keeper.stop_burying();
         self.keeper.is_running.store(false, Ordering::Release);
-        drop(self.keeper.stop_burying());
+        drop(left);
     }
+}
+
+/// Drops what a job has left behind, whose destructor may panic.
+fn end<R>(job: R) {
+    let mut aftermath = Aftermath::default();
+    aftermath.run(|| drop(job));
 }
 
 /// The longest pause between two attempts at a worker in reserve.
@@ -252,7 +272,7 @@ fn pauses() -> ExponentialBackoff {
         .build()
 }
 
-async fn create<T: Trade>(vacancy: Vacancy<T>, part: Arc<Shell<T>>) -> PoolResult<bool> {
+async fn create<T: Trade>(vacancy: Vacancy<T>, part: Fragile<Arc<Shell<T>>>) -> PoolResult<bool> {
     let request = part.any();
     part.create_spare(request, vacancy).await.map(|full| full.is_none())
 }
@@ -260,7 +280,7 @@ async fn create<T: Trade>(vacancy: Vacancy<T>, part: Arc<Shell<T>>) -> PoolResul
 impl<T: Trade> Burial<T> {
     async fn carry_out(mut self, limit: Duration) -> PoolResult<bool> {
         if let Some(unit) = self.unit.take() {
-            let shell = Arc::clone(&self.shell);
+            let shell = Fragile::new(Arc::clone(&self.shell));
             _ = timeout(limit, shell.trade.destroy(unit)).await;
         }
         Ok(true)

@@ -9,7 +9,8 @@ use crate::scheduler::{Birth, Refusal, Slot};
 /// A slot in which a worker may be created. Dropping it gives the slot back.
 pub(super) struct Vacancy<T: Trade> {
     slot: Option<Slot>,
-    shell: Arc<Shell<T>>,
+    /// The last one out drops the factory.
+    shell: Fragile<Arc<Shell<T>>>,
 }
 
 /// What became of a new worker.
@@ -32,7 +33,7 @@ static LAST_WORKER: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Trade> Vacancy<T> {
     pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        Self { slot: Some(slot), shell: Arc::clone(shell) }
+        Self { slot: Some(slot), shell: Fragile::new(Arc::clone(shell)) }
     }
 
     /// Puts a new worker in. `for_any`: it was created for a request that named no key; `is_spare`:
@@ -40,7 +41,7 @@ impl<T: Trade> Vacancy<T> {
     pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool, is_spare: bool) -> Filled<T> {
         // Each on its own: both may panic when they are dropped.
         let (worker, key) = (Fragile::new(unit.worker), Fragile::new(unit.key));
-        let shell = Arc::clone(&self.shell);
+        let shell = Fragile::new(Arc::clone(&self.shell));
         let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &shell.hasher));
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
@@ -77,14 +78,17 @@ impl<T: Trade> Vacancy<T> {
             }
             (Birth::Full, Some(class)) => {
                 drop((unit, spare_key));
+                errands.run().resume();
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Outdated, _) => {
                 drop((unit, spare_key));
+                errands.run().resume();
                 Filled::Outdated(self)
             }
             (Birth::Refused(refusal), _) => {
                 drop((unit, spare_key));
+                errands.run().resume();
                 Filled::Refused(refusal)
             }
         }

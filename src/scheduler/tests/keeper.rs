@@ -61,8 +61,13 @@ impl World {
         let is_queued = self.waiting.iter().any(|request| !request.is_rung);
         let has_room = scheduler.slots < self.limit();
         let may_start = scheduler.creating < self.rules.creation_limit;
-        let is_open = scheduler.shut.is_none();
-        scheduler.idle < self.rules.reserve && !is_queued && has_room && may_start && is_open
+        let may_rest = match self.rules.sharing {
+            Sharing::Sole => scheduler.idle < self.rules.bucket_idle_limit,
+            Sharing::Apart => self.rules.bucket_idle_limit > 0,
+            Sharing::Target(_) => true,
+        };
+        let is_free = scheduler.shut.is_none() && !is_queued;
+        scheduler.idle < self.rules.reserve && is_free && has_room && may_start && may_rest
     }
 
     fn next_due(&self) -> Option<u64> {

@@ -40,9 +40,13 @@ impl Model {
     fn has_room(&self, class: Wanted) -> bool {
         let waits = |r: &Request| r.held == Held::Nothing && (class.is_none() || r.wanted == class);
         let limit = if self.shares() { self.target() } else { self.rules.bucket_limit };
+        // A bucket that is not there yet keeps nothing.
+        let is_one = class.is_some() || self.rules.sharing == Sharing::Sole;
+        let kept = if is_one { self.idle(class).len() } else { 0 };
         let creations = self.creations(class).filter(|request| request.held.is_creation()).count();
         self.is_open()
             && !self.requests.iter().any(waits)
+            && (self.shares() || kept < self.rules.bucket_idle_limit)
             && self.slots(class) < limit
             && creations + self.going(class) < self.rules.creation_limit
     }

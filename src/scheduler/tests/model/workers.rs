@@ -45,7 +45,8 @@ impl Model {
         let fits = |r: &Request| r.held == Held::Nothing && self.fits(unit, r.wanted);
         let to = self.requests.iter().position(fits);
         let past = self.due(true).filter(|&past| to.is_some_and(|to| past < to));
-        let is_over = self.is_old(unit) || self.worker(unit).uses >= self.rules.max_uses;
+        let is_spent = self.is_old(unit) || self.worker(unit).uses >= self.rules.max_uses;
+        let is_over = is_spent && from != From::Creation;
         let retires = self.retires(unit) && (to.is_none() || from != From::Creation);
         let has_expired = since.is_some_and(|since| self.is_expired(since));
         match (to, past) {
