@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use crate::into_pool_err;
 use crate::scheduler::{Counts, Refusal};
 use crate::shell::Step;
 
@@ -139,7 +138,8 @@ pub(crate) fn timed_out(
     );
     match source {
         None => PoolError::new(PoolErrorCode::Timeout, why),
-        Some(source) => into_pool_err!(PoolErrorCode::Timeout, "{why}")(source),
+        // Not by the macro, which wants a crate for logs where a user of sfo-result has that on.
+        Some(source) => PoolError::from((PoolErrorCode::Timeout, why, source)),
     }
 }
 
