@@ -3,19 +3,11 @@
 mod common;
 
 use sfo_pool::PoolErrorCode::{Cleared, Failed};
-use tokio::task::yield_now;
 
 use common::*;
 
 fn detached(max: u16) -> Setup {
     Setup::max(max).with(|options| options.with_detached_creation(true))
-}
-
-/// Lets the creations go on.
-async fn let_them_work() {
-    for _ in 0..20 {
-        yield_now().await;
-    }
 }
 
 laws! {
@@ -27,11 +19,11 @@ laws! {
         factory.gate();
         let mut first = pool.get();
         first.expect_pending();
-        let_them_work().await;
+        let_tasks_run().await;
         drop(first);
         let mut second = wait(1, || pool.get()).remove(0);
         factory.end(Outcome::Worker);
-        let_them_work().await;
+        let_tasks_run().await;
         drop(second.expect_worker());
         assert_eq!((factory.calls(), factory.destroyed()), (1, 0));
     }
@@ -42,9 +34,9 @@ laws! {
         let (pool, factory) = detached(1).open::<P>();
         factory.gate();
         drop(wait(1, || pool.get()));
-        let_them_work().await;
+        let_tasks_run().await;
         factory.end(Outcome::Worker);
-        let_them_work().await;
+        let_tasks_run().await;
         assert_eq!((pool.status().idle, pool.status().total), (1, 1));
         drop(pool.get().expect_worker());
         assert_eq!(factory.calls(), 1);
@@ -56,16 +48,16 @@ laws! {
         let (pool, factory) = detached(2).open::<P>();
         let mut holder = pool.get();
         holder.expect_pending();
-        let_them_work().await;
+        let_tasks_run().await;
         let held = holder.expect_worker();
         factory.gate();
         let mut request = wait(1, || pool.get()).remove(0);
-        let_them_work().await;
+        let_tasks_run().await;
         request.expect_pending();
         drop(held);
         assert_eq!(request.expect_worker().id(), 0, "the returned one");
         factory.end(Outcome::Worker);
-        let_them_work().await;
+        let_tasks_run().await;
         assert_eq!(pool.status().idle, 2, "the new one is there for the next");
     }
 
@@ -75,11 +67,11 @@ laws! {
         let (pool, factory) = detached(2).open::<P>();
         let mut holder = pool.get();
         holder.expect_pending();
-        let_them_work().await;
+        let_tasks_run().await;
         let held = holder.expect_worker();
         factory.gate();
         let mut waiters = wait(2, || pool.get());
-        let_them_work().await;
+        let_tasks_run().await;
         drop(held);
         waiters[1].expect_pending();
         drop(waiters[0].expect_worker());
@@ -91,20 +83,20 @@ laws! {
         let (pool, factory) = detached(10).open::<P>();
         factory.gate();
         let mut waiters = wait(3, || pool.get());
-        let_them_work().await;
+        let_tasks_run().await;
         waiters.iter_mut().for_each(Call::expect_pending);
-        let_them_work().await;
+        let_tasks_run().await;
         assert_eq!((factory.waiting(), pool.status().creating, pool.status().waiting), (3, 3, 3));
         waiters.pop();
         waiters.pop();
         waiters.push(pool.get());
         waiters[1].expect_pending();
-        let_them_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.calls(), 3, "three go on for two");
         for _ in 0..3 {
             factory.end(Outcome::Worker);
         }
-        let_them_work().await;
+        let_tasks_run().await;
         waiters.iter_mut().for_each(|call| drop(call.expect_worker()));
     }
 
@@ -115,7 +107,7 @@ laws! {
         let mut waiters = wait(3, || pool.get());
         // Whoever is the oldest in line begins the next creation.
         waiters.iter_mut().for_each(Call::expect_pending);
-        let_them_work().await;
+        let_tasks_run().await;
         let guards: Vec<_> = waiters.iter_mut().map(Call::expect_worker).collect();
         assert_eq!((guards.len(), factory.created()), (3, 3));
     }
@@ -126,11 +118,11 @@ laws! {
         let (pool, factory) = detached(1).open::<P>();
         factory.next(Outcome::Error("down"));
         let mut waiters = wait(2, || pool.get());
-        let_them_work().await;
+        let_tasks_run().await;
         let error = waiters[0].expect_error();
         assert_eq!((error.code(), error.msg()), (Failed, "down"));
         waiters[1].expect_pending();
-        let_them_work().await;
+        let_tasks_run().await;
         drop(waiters[1].expect_worker());
     }
 
@@ -138,10 +130,10 @@ laws! {
         let (pool, factory) = detached(1).open::<P>();
         factory.next(Outcome::Panic("create"));
         let mut request = wait(1, || pool.get()).remove(0);
-        let_them_work().await;
+        let_tasks_run().await;
         assert_eq!(panic_of(|| drop(request.poll())).as_deref(), Some("create"));
         let mut next = wait(1, || pool.get()).remove(0);
-        let_them_work().await;
+        let_tasks_run().await;
         drop(next.expect_worker());
     }
 
@@ -151,12 +143,12 @@ laws! {
         let (pool, factory) = detached(1).open::<P>();
         factory.gate();
         let mut request = wait(1, || pool.get()).remove(0);
-        let_them_work().await;
+        let_tasks_run().await;
         let mut clear = pool.clear();
         clear.expect_pending();
         request.expect_code(Cleared);
         factory.end(Outcome::Worker);
-        let_them_work().await;
+        let_tasks_run().await;
         clear.expect_ready();
         assert_eq!(factory.live(), 0);
     }
@@ -165,12 +157,12 @@ laws! {
         let (pool, factory) = detached(1).open::<P>();
         factory.gate();
         drop(wait(1, || pool.get()));
-        let_them_work().await;
+        let_tasks_run().await;
         let is_gone = pool.probe();
         drop(pool);
         assert!(is_gone());
         factory.end(Outcome::Worker);
-        let_them_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.live(), 0);
     }
 }
@@ -184,13 +176,13 @@ fn a_worker_of_a_full_class_is_not_created_again_and_again() {
         let pool = Classified(pool);
         let mut holder = pool.get_of(1);
         holder.expect_pending();
-        let_them_work().await;
+        let_tasks_run().await;
         let held = holder.expect_worker();
         factory.next(Outcome::WorkerOf(1));
         let mut request = pool.get_any();
         request.expect_pending();
         for _ in 0..5 {
-            let_them_work().await;
+            let_tasks_run().await;
             request.expect_pending();
         }
         assert_eq!(factory.calls(), 2);

@@ -8,7 +8,6 @@ use std::thread;
 
 use sfo_pool::PoolErrorCode::InvalidConfig;
 use tokio::runtime::Handle;
-use tokio::task::yield_now;
 use tokio::time::sleep;
 
 use common::*;
@@ -28,13 +27,6 @@ fn buried(max: u16, seconds: u64) -> Setup {
     maintained(Setup::max(max)).with(|options| options.with_destroy_timeout(Some(secs(seconds))))
 }
 
-/// Lets the task do what there is to do now.
-async fn let_it_work() {
-    for _ in 0..20 {
-        yield_now().await;
-    }
-}
-
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
@@ -46,7 +38,7 @@ laws! {
         sleep(secs(9)).await;
         assert_eq!(factory.destroyed(), 0);
         sleep(secs(1)).await;
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((factory.destroyed(), pool.status().total), (2, 0));
     }
 
@@ -60,7 +52,7 @@ laws! {
         let mut held = pool.take(2);
         held.pop();
         sleep(secs(10)).await;
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.destroyed(), 1, "the idle one");
         drop(held);
         assert_eq!(factory.destroyed(), 2, "the borrowed one as it comes back");
@@ -84,11 +76,11 @@ laws! {
         let is_gone = pool.probe();
         let mut held = pool.take(2);
         held.pop();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(tasks(), 1);
         drop(pool);
         assert!(is_gone());
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(tasks(), 0);
         drop(held);
         assert_eq!(factory.live(), 0);
@@ -103,7 +95,7 @@ laws! {
         drop(pool.get().expect_worker());
         // The clock outside is not paused, and may be a little ahead.
         sleep(secs(11)).await;
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((tasks(), factory.destroyed()), (1, 1));
     }
 
@@ -119,34 +111,34 @@ laws! {
         for gone in [1, 2] {
             drop(pool.get().expect_worker());
             sleep(secs(10)).await;
-            let_it_work().await;
+            let_tasks_run().await;
             assert_eq!((factory.destroyed(), pool.status().total), (gone, 0));
         }
     }
 
     async fn a_reserve_is_kept_as_far_as_there_is_room<P: TestPool>() on General, Any {
         let (pool, factory) = reserve(3, 2).open::<P>();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((pool.status().idle, factory.created()), (2, 2), "before anybody asks");
         let first = pool.get().expect_worker();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((pool.status().idle, pool.status().total), (2, 3));
         let second = pool.get().expect_worker();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((pool.status().idle, pool.status().total), (1, 3), "never above the limit");
         drop((first, second));
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.created(), 3);
     }
 
     async fn a_reserve_is_filled_up_after_a_clear<P: TestPool>() on General, Any {
         let (pool, factory) = reserve(3, 2).open::<P>();
-        let_it_work().await;
+        let_tasks_run().await;
         pool.clear().expect_ready();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((pool.status().idle, factory.destroyed()), (2, 2));
         pool.close().expect_ready();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.live(), 0, "but not after the end");
     }
 
@@ -159,18 +151,18 @@ laws! {
         sleep(secs(120)).await;
         factory.always(None);
         sleep(secs(120)).await;
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(pool.status().idle, 2, "it goes on when the backend is back");
     }
 
     async fn a_creation_for_the_reserve_passes_nobody<P: TestPool>() on General, Any {
         let (pool, factory) = reserve(1, 1).open::<P>();
         factory.gate();
-        let_it_work().await;
+        let_tasks_run().await;
         let mut waiter = pool.get();
         waiter.expect_pending();
         factory.end(Outcome::Worker);
-        let_it_work().await;
+        let_tasks_run().await;
         drop(waiter.expect_worker());
         assert_eq!(factory.calls(), 1);
     }
@@ -185,11 +177,11 @@ laws! {
         factory.worker(0).kill();
         // On a thread without a runtime: the drop of a guard spawns nothing.
         thread::spawn(move || drop(held)).join().expect("no panic");
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.burying().waiting(), 1);
         waiter.expect_pending();
         factory.burying().end(Outcome::Worker);
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.destroyed(), 1);
         drop(waiter.expect_worker());
     }
@@ -203,7 +195,7 @@ laws! {
         sleep(secs(9)).await;
         waiter.expect_pending();
         sleep(secs(1)).await;
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((factory.destroyed(), factory.burying().waiting()), (1, 0));
         drop(waiter.expect_worker());
     }
@@ -214,12 +206,12 @@ laws! {
         drop(pool.take(3));
         let mut clear = pool.clear();
         clear.expect_pending();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.burying().waiting(), 3);
         for _ in 0..3 {
             clear.expect_pending();
             factory.burying().end(Outcome::Worker);
-            let_it_work().await;
+            let_tasks_run().await;
         }
         clear.expect_ready();
     }
@@ -233,9 +225,9 @@ laws! {
         factory.worker(0).kill();
         let mut request = pool.get();
         request.expect_pending();
-        let_it_work().await;
+        let_tasks_run().await;
         factory.burying().end(Outcome::Worker);
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(request.expect_worker().id(), 1);
     }
 
@@ -254,12 +246,12 @@ laws! {
         let (pool, factory) = buried(2, 10).open::<P>();
         factory.burying().gate();
         P::discard(pool.get().expect_worker());
-        let_it_work().await;
+        let_tasks_run().await;
         drop(pool);
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.burying().waiting(), 1);
         factory.burying().end(Outcome::Worker);
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((factory.live(), tasks()), (0, 0));
     }
 }
@@ -294,10 +286,10 @@ fn the_task_ends_with_the_pool_even_if_a_creation_hangs() {
     watched(|| async {
         let (pool, factory) = reserve(1, 1).open::<General>();
         factory.gate();
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!(factory.waiting(), 1);
         drop(pool);
-        let_it_work().await;
+        let_tasks_run().await;
         assert_eq!((factory.waiting(), tasks()), (0, 0));
     });
 }
@@ -307,7 +299,7 @@ fn what_is_idle_goes_with_the_pool_at_once() {
     watched(|| async {
         let (pool, factory) = buried(2, 10).open::<General>();
         drop(pool.take(2));
-        let_it_work().await;
+        let_tasks_run().await;
         drop(pool);
         assert_eq!((factory.destroyed(), factory.burying().calls()), (2, 0));
     });
@@ -323,14 +315,14 @@ fn a_pool_outlives_the_runtime_of_its_task() {
     let (General(pool), factory) = maintained(Setup::max(1).idle_timeout(10)).open::<General>();
     runtime().block_on(async {
         drop(pool.get_worker().await.expect("a worker"));
-        let_it_work().await;
+        let_tasks_run().await;
     });
     assert_eq!(factory.destroyed(), 0);
     runtime().block_on(async {
         sleep(secs(20)).await;
         drop(pool.get_worker().await.expect("a new one"));
         sleep(secs(20)).await;
-        let_it_work().await;
+        let_tasks_run().await;
     });
     assert_eq!((factory.destroyed(), factory.created()), (2, 2));
 }
@@ -342,7 +334,7 @@ fn a_destroy_that_panics_harms_nobody_but_its_worker() {
         factory.burying().next(Outcome::Panic("destroy"));
         for destroyed in [1, 2] {
             General::discard(pool.get().expect_worker());
-            let_it_work().await;
+            let_tasks_run().await;
             assert_eq!((factory.destroyed(), pool.status().total), (destroyed, 0));
         }
     });
@@ -362,7 +354,7 @@ fn every_worker_ends_by_destroy() {
         });
         drop(pool.take(4));
         pool.invalidate();
-        let_it_work().await;
+        let_tasks_run().await;
         ended.lock().unwrap().sort_unstable();
         assert_eq!((ended.lock().unwrap().clone(), calls.load(SeqCst)), (vec![0, 1, 2, 3], 4));
     });

@@ -216,7 +216,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             WaiterState::Queued => None,
             WaiterState::Handed(place) => {
                 let (value, slot) = self.parked.remove(place)?;
-                let is_current = slot.generation() == self.generation;
+                let is_current = self.is_current(&slot);
                 let grant = if is_current { Grant::Worker } else { Grant::Outdated };
                 Some(grant(value, slot))
             }
@@ -381,11 +381,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if waiter.promised || !matches!(waiter.state, WaiterState::Queued) {
             return Ok(());
         }
-        let line = match (&self.commons, waiter.lane.bucket()) {
-            (None, Some(bucket)) => self.buckets[bucket].line.len(),
-            _ => self.waiters.queued(),
-        };
-        let waiting = line - 1;
+        // Beside itself.
+        let waiting = self.counts_around(waiter.lane.bucket()).waiting - 1;
         if waiting < self.rules.waiting_limit.saturating_add(room) {
             return Ok(());
         }

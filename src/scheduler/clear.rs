@@ -35,6 +35,10 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.shut = Some(Refusal::Closed);
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shut == Some(Refusal::Closed)
+    }
+
     /// Gives up every worker and every request. What is out is of an earlier generation now.
     pub(crate) fn retire_all(&mut self, effects: &mut Effects<K, V, B>) {
         self.generation += 1;
@@ -54,6 +58,7 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     /// Whether the worker in this slot may be handed out.
+    #[inline]
     pub(crate) fn is_current(&self, slot: &Slot) -> bool {
         slot.generation() == self.generation
     }

@@ -65,6 +65,18 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
     }
 
+    /// The counts that limits apply to: of this bucket, or of all where they share a target. Without
+    /// either there is nothing yet.
+    pub(super) fn counts_around(&self, bucket: Option<BucketId>) -> Counts {
+        match (&self.commons, bucket) {
+            (Some(_), _) => self.counts(),
+            (None, Some(id)) => self.counts_in(id),
+            (None, None) => {
+                Counts { limit: self.limit(), phase: self.phase(), ..Counts::default() }
+            }
+        }
+    }
+
     fn counts_in(&self, id: BucketId) -> Counts {
         let bucket = &self.buckets[id];
         Counts {

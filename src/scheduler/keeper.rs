@@ -86,26 +86,13 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Whether a worker may be created that nobody has asked for: nobody waits, and nothing is full.
     fn has_spare_room(&self, bucket: Option<BucketId>) -> bool {
-        let (slots, creating) = match (&self.commons, bucket) {
-            (None, Some(id)) => (self.buckets[id].slots, self.buckets[id].creating),
-            (None, None) => (0, 0),
-            (Some(_), _) => (self.slots, self.creating),
-        };
-        let has_waiters = match (&self.commons, bucket) {
-            (None, Some(id)) => !self.buckets[id].line.is_empty(),
-            (None, None) => false,
-            (Some(_), _) => self.waiters.queued() > 0,
-        };
-        let may_rest = match (&self.commons, bucket) {
-            (None, Some(id)) => self.buckets[id].idle.len() < self.rules.bucket_idle_limit,
-            (None, None) => self.rules.bucket_idle_limit > 0,
-            (Some(_), _) => true,
-        };
+        let counts = self.counts_around(bucket);
+        let may_rest = self.commons.is_some() || counts.idle < self.rules.bucket_idle_limit;
         self.shut.is_none()
-            && !has_waiters
+            && counts.waiting == 0
             && may_rest
-            && slots < self.limit()
-            && creating < self.rules.creation_limit
+            && counts.total < counts.limit
+            && counts.creating < self.rules.creation_limit
     }
 }
 
@@ -120,9 +107,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     ) -> Result<Option<Slot>, Refusal> {
         self.check_open()?;
         let home = if self.commons.is_some() { None } else { self.home(wish) };
-        let slots = home.map_or(0, |id| self.buckets[id].slots);
-        let slots = if self.commons.is_some() { self.slots } else { slots };
-        if slots >= count || !self.has_spare_room(home) {
+        if self.counts_around(home).total >= count || !self.has_spare_room(home) {
             return Ok(None);
         }
         let home = home.or_else(|| match wish {

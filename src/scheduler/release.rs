@@ -81,7 +81,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if self.is_cleared(slot) {
             return Birth::Refused(self.ended());
         }
-        if slot.generation() != self.generation {
+        if !self.is_current(slot) {
             slot.set_generation(self.generation);
             return Birth::Outdated;
         }
@@ -130,7 +130,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         // What has not been out need not go before whoever it was created for has had it.
         let is_new = slot.stage() == Stage::New;
         let is_spent = |record| !is_new && self.is_spent(record, now);
-        if slot.generation() != self.generation || slot.record.is_some_and(is_spent) {
+        if !self.is_current(slot) || slot.record.is_some_and(is_spent) {
             return ReturnPlan::Destroy;
         }
         let Some(bucket) = slot.bucket else {

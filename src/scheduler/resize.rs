@@ -41,13 +41,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// How many slots above the limit are not being freed yet.
     fn excess(&self, bucket: Option<BucketId>) -> usize {
-        match (&self.commons, bucket) {
-            (Some(commons), _) => (self.slots - self.leaving).saturating_sub(commons.target),
-            (None, Some(id)) => {
-                let bucket = &self.buckets[id];
-                (bucket.slots - bucket.leaving).saturating_sub(self.rules.bucket_limit)
-            }
-            (None, None) => 0,
-        }
+        let counts = self.counts_around(bucket);
+        (counts.total - counts.leaving).saturating_sub(counts.limit)
     }
 }

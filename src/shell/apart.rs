@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use tokio::runtime;
 use tokio::task::JoinHandle;
 
-use super::acquire::{Hashed, Request};
 use super::creation::Spare;
+use super::request::{Hashed, Request};
 use super::vacancy::Vacancy;
 use super::{Fragile, Shell, Trade};
 use crate::PoolError;

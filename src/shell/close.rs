@@ -1,26 +1,16 @@
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::within::once;
 use super::{Handle, Trade};
 
-/// Whether a pool is closed, and who wants to be told.
-#[derive(Debug, Default)]
-pub(super) struct Closing {
-    is_closed: AtomicBool,
-    told: Notify,
-}
-
 impl<T: Trade> Handle<T> {
     /// Closes the pool for good, and returns when the last destructor has.
     pub(crate) async fn close(&self) {
         let clearing = self.begin_clear(true);
-        self.closing().is_closed.store(true, Ordering::Release);
-        self.closing().told.notify_waiters();
+        self.told_of_close().notify_waiters();
         clearing.finish().await;
     }
 
@@ -36,11 +26,11 @@ impl<T: Trade> Handle<T> {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closing().is_closed.load(Ordering::Acquire)
+        self.whole().books.with(|books| books.is_closed())
     }
 
     pub(crate) async fn closed(&self) {
-        let mut told = pin!(self.closing().told.notified());
+        let mut told = pin!(self.told_of_close().notified());
         // From here on it is told, so nothing is missed between the look and the wait.
         told.as_mut().enable();
         if !self.is_closed() {

@@ -1,20 +1,33 @@
 use std::sync::Arc;
 
-use super::acquire::{Hashed, Request};
 use super::policy::CreationPolicy;
+use super::request::{Hashed, Request};
 use super::vacancy::{Filled, Vacancy};
 use super::within::within;
 use super::{Filed, Fragile, Shell, Trade, Unit};
-use crate::error::{invalid_config, refused};
+use crate::error::refused;
 use crate::{PoolError, PoolResult};
 
 /// What comes of a creation for whoever waits: a worker, unless it is of this class, which is full.
 pub(super) type Spare<T> = PoolResult<Option<Hashed<<T as Trade>::Key>>>;
 
 impl<T: Trade> Shell<T> {
+    /// Creates a worker as the pool's options say.
+    pub(super) async fn create(
+        &self,
+        key: Option<T::Key>,
+        last_error: &mut Option<Box<PoolError>>,
+    ) -> PoolResult<Unit<T>> {
+        match &self.policy.creation {
+            None => self.trade.create(key).await,
+            // Boxed, for a timer is large and most pools have none.
+            Some(policy) => Box::pin(self.attempt(policy, key, last_error)).await,
+        }
+    }
+
     /// Creates a worker within the time that a creation has, and again after an error that is said
     /// to be transient.
-    pub(super) async fn attempt(
+    async fn attempt(
         &self,
         policy: &CreationPolicy,
         key: Option<T::Key>,
@@ -51,11 +64,7 @@ impl<T: Trade> Shell<T> {
         mut vacancy: Vacancy<T>,
     ) -> Spare<T> {
         loop {
-            let key = request.key();
-            let unit = match &self.policy.creation {
-                None => self.trade.create(key).await?,
-                Some(policy) => self.attempt(policy, key, &mut None).await?,
-            };
+            let unit = self.create(request.key(), &mut None).await?;
             match vacancy.fill(unit, matches!(request, Request::Any), true) {
                 Filled::Loan(_) | Filled::Banked => return Ok(None),
                 Filled::Refused(refusal) => return Err(refused(refusal)),
@@ -74,9 +83,7 @@ impl<T: Trade> Shell<T> {
         request: Request<T::Key>,
         count: usize,
     ) -> PoolResult<usize> {
-        if let Some(why) = &self.invalid {
-            return Err(invalid_config(why));
-        }
+        self.check_valid()?;
         self.start_keeper();
         let mut created = 0;
         loop {

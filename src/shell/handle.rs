@@ -2,12 +2,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, iter, mem};
 
-use super::acquire::{Hashed, Request};
+use tokio::sync::Notify;
+
 use super::aftermath::Aftermath;
-use super::close::Closing;
 use super::hasher::Hasher;
 use super::keeper::Keeper;
 use super::lock::Lock;
+use super::request::{Hashed, Request};
 use super::{BookEffects, Books, Shell, Trade};
 use crate::error::invalid_config;
 use crate::limits::{Limits, limit};
@@ -24,7 +25,8 @@ pub(crate) struct Handle<T: Trade> {
     parts: Box<[Arc<Shell<T>>]>,
     hasher: Hasher,
     last_clear: AtomicU64,
-    closing: Closing,
+    /// Whoever wants to know that the pool is closed.
+    told_of_close: Notify,
 }
 
 impl<T: Trade> Handle<T> {
@@ -62,8 +64,8 @@ impl<T: Trade> Handle<T> {
                 keeper.start();
             }
         }
-        let (last_clear, closing) = (AtomicU64::new(0), Closing::default());
-        Self { parts, hasher, last_clear, closing }
+        let (last_clear, told_of_close) = (AtomicU64::new(0), Notify::new());
+        Self { parts, hasher, last_clear, told_of_close }
     }
 
     pub(super) fn parts(&self) -> &[Arc<Shell<T>>] {
@@ -102,8 +104,8 @@ impl<T: Trade> Handle<T> {
         part.prewarm(request, count).await
     }
 
-    pub(super) fn closing(&self) -> &Closing {
-        &self.closing
+    pub(super) fn told_of_close(&self) -> &Notify {
+        &self.told_of_close
     }
 
     /// Runs an event under the locks of all parts at the same time, and then what that left to do.
@@ -142,9 +144,7 @@ impl<T: Trade> Handle<T> {
     }
 
     pub(crate) fn resize(&self, max_count: Option<u16>) -> PoolResult<()> {
-        if let Some(why) = self.whole().invalid {
-            return Err(invalid_config(why));
-        }
+        self.whole().check_valid()?;
         if max_count == Some(0) {
             let why = "max_count cannot be set to zero, for no worker could exist any more, and has \
                        not changed: set it to 1 or more, to None for no limit, or close the pool";

@@ -22,9 +22,12 @@ mod keeper;
 mod loan;
 mod lock;
 mod policy;
+mod pursuit;
+mod request;
 mod retain;
 mod trade;
 mod vacancy;
+mod verdict;
 mod waiting;
 mod within;
 
@@ -37,15 +40,19 @@ use self::dead::Dead;
 use self::errands::Errands;
 use self::hasher::Hasher;
 use self::lock::Lock;
+use crate::PoolResult;
+use crate::error::invalid_config;
 use crate::limits::Limits;
 use crate::scheduler::{Counts, Doomed, Effects, Scheduler, Slot};
 
-pub(crate) use self::acquire::{Begun, Request, Step};
+pub(crate) use self::acquire::Begun;
 pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
 pub(crate) use self::keeper::Keeper;
 pub(crate) use self::loan::Loan;
 pub(crate) use self::policy::{CreationPolicy, Policy};
+pub(crate) use self::pursuit::Step;
+pub(crate) use self::request::Request;
 pub(crate) use self::trade::{Filed, Trade, Unit, file, finished, made};
 
 type Books<T> = Scheduler<<T as Trade>::Key, Unit<T>, Bell<T>>;
@@ -84,6 +91,11 @@ impl<T: Trade> Shell<T> {
             books: Lock::new(Scheduler::new(rules, sole)),
             keeper,
         })
+    }
+
+    /// Whether the limits and options make sense.
+    fn check_valid(&self) -> PoolResult<()> {
+        self.invalid.map_or(Ok(()), |why| Err(invalid_config(why)))
     }
 
     /// Starts the task of the pool's own, if there is to be one and it does not run.

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::acquire::Hashed;
 use super::aftermath::Aftermath;
+use super::request::Hashed;
 use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Birth, Refusal, Slot};
 

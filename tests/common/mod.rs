@@ -31,6 +31,13 @@ pub const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
+/// Lets the tasks that others have spawned do what there is to do now.
+pub async fn let_tasks_run() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Runs a law to its end on a paused runtime of its own, and fails if it does not come to one.
 pub fn watched<F: Future<Output = ()>>(law: impl FnOnce() -> F + Send + 'static) {
     let (done, is_done) = mpsc::channel();

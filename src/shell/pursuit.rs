@@ -1,0 +1,347 @@
+use std::future::poll_fn;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::time::timeout_at;
+
+use super::aftermath::Aftermath;
+use super::apart::{Apart, Ended};
+use super::bell::{Bell, Notify};
+use super::request::{Hashed, Request};
+use super::vacancy::{Filled, Vacancy};
+use super::verdict::Vain;
+use super::waiting::{Served, Waiting};
+use super::within::{once, within};
+use super::{Dead, Fragile, Loan, Shell, Trade};
+use crate::error::{refused, timed_out};
+use crate::scheduler::{Entered, Entry, Refusal, Ticket};
+use crate::{PoolError, PoolResult};
+
+/// A request that its first look has not served.
+pub(crate) struct Pursuit<'a, T: Trade> {
+    shell: &'a Arc<Shell<T>>,
+    request: Request<T::Key>,
+    /// Why the first look was not allowed.
+    refusal: Option<Refusal>,
+    /// Its place in the order, if it has one.
+    ticket: Option<Ticket>,
+    /// When it will have waited long enough, by the pool's clock.
+    deadline: Option<u64>,
+    /// The bucket that was full when a worker for any key turned out to belong there.
+    full: Option<Hashed<T::Key>>,
+    /// A request takes its worker first, and lets dead ones go after.
+    dead: Dead<'a, T>,
+    step: Step,
+    /// Creations that go on apart from it.
+    apart: Apart<T>,
+    /// Why its last attempt at a worker failed.
+    last_error: Option<Box<PoolError>>,
+}
+
+/// What a request is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Waiting,
+    /// The last of its dead workers is alive still, and to be recycled.
+    Recycling,
+    Creating,
+}
+
+/// How far a request has come.
+enum Turn<'a, T: Trade> {
+    Found(Result<Loan<T>, Vain<'a, T>>),
+    Waits(Waiting<'a, T>),
+}
+
+/// Why a request has ended without a worker.
+enum Stop {
+    Refused(Refusal),
+    Failed(PoolError),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<PoolError> for Stop {
+    fn from(error: PoolError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl<T: Trade> Shell<T> {
+    /// Lends an idle worker, if there is one that is well and need not be recycled.
+    pub(crate) fn try_get(
+        self: &Arc<Self>,
+        request: Request<T::Key>,
+    ) -> PoolResult<Option<Loan<T>>> {
+        self.check_valid()?;
+        let mut pursuit = Pursuit::new(request, self);
+        loop {
+            let now = self.clock.now();
+            let wish = pursuit.request.wish(None);
+            let fresh = self.fresh_for;
+            let mut errands = self.errands();
+            let effects = &mut errands.effects;
+            let lent =
+                self.books.with(|books| books.try_lend(wish, (now, fresh), T::serves, effects));
+            let found = lent.map_err(refused)?.map(|lent| self.examine(lent));
+            match errands.run_before(found) {
+                None => return Ok(None),
+                Some(Ok(loan)) => return Ok(Some(pursuit.end_with(loan))),
+                Some(Err(vain)) => pursuit.put_aside(vain),
+            }
+        }
+    }
+}
+
+impl<'a, T: Trade> Pursuit<'a, T> {
+    #[inline]
+    pub(super) fn new(request: Request<T::Key>, shell: &'a Arc<Shell<T>>) -> Self {
+        Self {
+            shell,
+            request,
+            refusal: None,
+            ticket: None,
+            deadline: None,
+            full: None,
+            dead: Dead::new(shell),
+            step: Step::Waiting,
+            apart: Apart::new(),
+            last_error: None,
+        }
+    }
+
+    /// One whose first look was not allowed, if so.
+    pub(super) fn refused(self, refusal: Option<Refusal>) -> Self {
+        Self { refusal, ..self }
+    }
+
+    /// With a worker put aside that it has met.
+    pub(super) fn beside(mut self, vain: Vain<'a, T>) -> Self {
+        self.put_aside(vain);
+        self
+    }
+
+    /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
+    /// one; but no longer than `limit`, or else than the pool allows.
+    pub(crate) async fn finish(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
+        self.shell.check_valid()?;
+        self.shell.start_keeper();
+        let limit = limit.or(self.shell.policy.acquire_timeout);
+        let result = match limit.and_then(|limit| self.shell.clock.deadline(limit)) {
+            None => self.pursue().await,
+            // A timer counts milliseconds, and comes too late for those who have no time.
+            Some(_) if limit == Some(Duration::ZERO) => {
+                once(self.pursue()).await.unwrap_or(Err(Stop::Refused(Refusal::TimedOut)))
+            }
+            Some((instant, nanos)) => {
+                self.deadline = Some(nanos);
+                // Boxed, for a timer is large and most requests have none.
+                let timed = Box::pin(timeout_at(instant, self.pursue())).await;
+                timed.unwrap_or(Err(Stop::Refused(Refusal::TimedOut)))
+            }
+        };
+        result.map_err(|stop| match stop {
+            Stop::Failed(error) => error,
+            Stop::Refused(Refusal::TimedOut) => {
+                let wish = self.request.wish(None);
+                let counts = self.shell.books.with(|books| books.counts_for(wish));
+                let limit = limit.unwrap_or_default();
+                let step = if self.apart.is_empty() { self.step } else { Step::Creating };
+                timed_out(step, limit, &counts, self.last_error.take().map(|it| *it))
+            }
+            Stop::Refused(refusal) => refused(refusal),
+        })
+    }
+
+    async fn pursue(&mut self) -> Result<Loan<T>, Stop> {
+        if let Some(refusal) = self.refusal {
+            return Err(refusal.into());
+        }
+        loop {
+            if self.step == Step::Recycling {
+                // Boxed, for most pools never do this.
+                if let Some(loan) = Box::pin(self.recycle()).await {
+                    return Ok(self.end_with(loan));
+                }
+            }
+            let mut waiting = match self.go_on()? {
+                Turn::Waits(waiting) => waiting,
+                Turn::Found(Ok(loan)) => return Ok(self.end_with(loan)),
+                Turn::Found(Err(vain)) => {
+                    self.put_aside(vain);
+                    continue;
+                }
+            };
+            self.ticket = Some(waiting.ticket());
+            let heard =
+                poll_fn(|cx| match (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx)) {
+                    // A worker that it has been given by now is its own; another creation is not begun.
+                    (Poll::Ready(ended), Poll::Pending | Poll::Ready(Ok(Served::Create(_)))) => {
+                        Poll::Ready(Err(ended))
+                    }
+                    (ended, Poll::Ready(served)) => {
+                        // Not at the end, where a panic in it would lose what was served.
+                        drop(ended);
+                        Poll::Ready(Ok(served))
+                    }
+                    (Poll::Pending, Poll::Pending) => Poll::Pending,
+                });
+            let served = match heard.await {
+                Ok(served) => served?,
+                Err(Ended::Failed(error)) => return Err(error.into()),
+                Err(Ended::Full(class)) => {
+                    self.full = Some(class);
+                    continue;
+                }
+            };
+            let vacancy = match served {
+                Served::Worker(loan) if self.shell.fresh_for == 0 => {
+                    self.dead.add(loan);
+                    self.step = Step::Recycling;
+                    continue;
+                }
+                Served::Worker(loan) => return Ok(self.end_with(loan)),
+                Served::Outdated(dead) => {
+                    self.dead.append(dead);
+                    continue;
+                }
+                Served::Create(vacancy) => vacancy,
+            };
+            let vacancy = match self.create_apart(vacancy) {
+                Ok(()) => continue,
+                Err(vacancy) => vacancy,
+            };
+            self.step = Step::Creating;
+            if let Some(loan) = self.create_in(vacancy).await? {
+                return Ok(self.end_with(loan));
+            }
+            self.step = Step::Waiting;
+        }
+    }
+
+    /// Lets a creation go on apart from this request, if the pool is one that does.
+    fn create_apart(&mut self, vacancy: Vacancy<T>) -> Result<(), Vacancy<T>> {
+        if !self.shell.policy.creates_apart {
+            return Err(vacancy);
+        }
+        self.apart.begin(self.request.same(), vacancy, self.shell)
+    }
+
+    /// Creates until there is a worker for this request; `None` if its class is full.
+    async fn create_in(&mut self, mut vacancy: Vacancy<T>) -> Result<Option<Loan<T>>, Stop> {
+        let shell = self.shell;
+        loop {
+            let unit = shell.create(self.request.key(), &mut self.last_error).await?;
+            match vacancy.fill(unit, matches!(self.request, Request::Any), false) {
+                Filled::Loan(loan) => return Ok(Some(loan)),
+                Filled::Banked => return Ok(None),
+                Filled::Refused(refusal) => return Err(refusal.into()),
+                Filled::Outdated(same) => vacancy = same,
+                Filled::Full(slot, class) => {
+                    self.dead.add_empty(slot);
+                    self.full = Some(class);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Recycles the last worker, which is among the dead so that it is destroyed if this ends early.
+    async fn recycle(&mut self) -> Option<Loan<T>> {
+        let shell = self.shell;
+        let unit = self.dead.last_mut()?;
+        let recycling = shell.trade.recycle(unit);
+        let recycled = within(shell.policy.recycle_timeout, "recycle()", recycling).await;
+        self.step = Step::Waiting;
+        match recycled {
+            Ok(()) => self.dead.revive(),
+            Err(error) => {
+                self.last_error = Some(Box::new(error));
+                None
+            }
+        }
+    }
+
+    /// Looks at idle workers, of any bucket that may serve, or else goes to the line.
+    fn go_on(&mut self) -> Result<Turn<'a, T>, Refusal> {
+        match self.look_again() {
+            Some(found) => Ok(Turn::Found(found)),
+            None => self.enter(),
+        }
+    }
+
+    fn put_aside(&mut self, vain: Vain<'a, T>) {
+        let Vain { ticket, dead, is_due } = vain;
+        self.ticket = Some(ticket);
+        self.dead.append(dead);
+        if is_due {
+            self.step = Step::Recycling;
+        }
+    }
+
+    /// Looks for another idle worker.
+    fn look_again(&self) -> Option<Result<Loan<T>, Vain<'a, T>>> {
+        let shell = self.shell;
+        let place = (self.ticket?, self.dead.last()?);
+        let wish = self.request.wish(self.full.as_ref());
+        let now = shell.clock.now();
+        let mut errands = shell.errands();
+        let effects = &mut errands.effects;
+        let lent = shell.books.with(|books| books.lend_again(wish, place, now, T::serves, effects));
+        let found = lent.map(|lent| shell.examine(lent));
+        errands.run_before(found)
+    }
+
+    /// Goes to the line, with all prepared that a place there needs.
+    fn enter(&mut self) -> Result<Turn<'a, T>, Refusal> {
+        let (shell, ticket, deadline) = (self.shell, self.ticket, self.deadline);
+        let held = self.dead.buried();
+        let wish = self.request.wish(self.full.as_ref());
+        let mut spare_key = Fragile::new(wish.key().cloned());
+        let (bell, listener) = Notify::new();
+        let mut bell = Some(Bell::Request(bell));
+        let now = shell.clock.now();
+        let mut errands = shell.errands();
+        let effects = &mut errands.effects;
+        let entered = shell.with(effects, |books, effects| {
+            let (bell, spare_key) = (&mut bell, &mut *spare_key);
+            let entry = Entry { wish, ticket, deadline, held, bell, spare_key };
+            books.enter(entry, now, T::serves, effects)
+        })?;
+        let mut aftermath = errands.ring();
+        let turn = match entered {
+            Entered::Lent(lent) => Turn::Found(shell.examine(lent)),
+            Entered::Waits(id) => Turn::Waits(Waiting::new(id, listener, shell)),
+        };
+        aftermath.then(errands.run());
+        aftermath.run(|| drop(spare_key));
+        Ok(aftermath.resume_instead_of(turn))
+    }
+
+    /// Lets go of all that a request holds. Not at the end of a function, where a panic in it would
+    /// lose the loan.
+    fn end_with(&mut self, loan: Loan<T>) -> Loan<T> {
+        let mut aftermath = Aftermath::default();
+        if !self.dead.is_empty() {
+            aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
+        }
+        if let Some(full) = self.full.take() {
+            aftermath.run(|| drop(full));
+        }
+        if let Some(error) = self.last_error.take() {
+            aftermath.run(|| drop(error));
+        }
+        if !self.apart.is_empty() {
+            aftermath.run(|| drop(mem::replace(&mut self.apart, Apart::new())));
+        }
+        aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
+        aftermath.resume_instead_of(loan)
+    }
+}
