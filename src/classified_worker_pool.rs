@@ -291,10 +291,10 @@ pub struct ClassifiedWorkerGuard<
     loan: Loan<Classified<C, W, F>>,
 }
 
-impl_guard!(
-    [C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>]
-    ClassifiedWorkerGuard<C, W, F>, "ClassifiedWorkerGuard", W,
-    "\
+/// How the examples that all pools share begin here.
+macro_rules! setup {
+    () => {
+        "\
 # use sfo_pool::{
 #     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
 #     PoolResult,
@@ -312,7 +312,14 @@ impl_guard!(
 # }
 # #[tokio::main(flavor = \"current_thread\")]
 # async fn main() -> PoolResult<()> {
-let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());",
+let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());"
+    };
+}
+
+impl_guard!(
+    [C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>]
+    ClassifiedWorkerGuard<C, W, F>, "ClassifiedWorkerGuard", W,
+    setup!(),
     "pool.get_classified_worker(1)"
 );
 
@@ -983,25 +990,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
 impl_operations!(
     [C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory<C, W>]
     ClassifiedWorkerPool<C, W, F>, W,
-    "\
-# use sfo_pool::{
-#     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
-#     PoolResult,
-# };
-# struct Sandbox(u32);
-# impl ClassifiedWorker<u32> for Sandbox {
-#     fn is_work(&self) -> bool { true }
-#     fn is_valid(&self, size: u32) -> bool { self.0 == size }
-#     fn classification(&self) -> u32 { self.0 }
-# }
-# struct Sandboxes;
-# #[async_trait::async_trait]
-# impl ClassifiedWorkerFactory<u32, Sandbox> for Sandboxes {
-#     async fn create(&self, size: Option<u32>) -> PoolResult<Sandbox> { Ok(Sandbox(size.unwrap_or(1))) }
-# }
-# #[tokio::main(flavor = \"current_thread\")]
-# async fn main() -> PoolResult<()> {
-let pool = ClassifiedWorkerPool::new(Sandboxes, ClassifiedWorkerPoolConfig::default());",
+    setup!(),
     "pool.get_classified_worker(1)"
 );
 

@@ -2,7 +2,7 @@
 ///
 /// `$setup` is the hidden beginning of each example, up to a `pool`; `$get` gets one of its workers.
 macro_rules! impl_guard {
-    ([$($bounds:tt)*] $guard:ty, $name:literal, $worker:ty, $setup:literal, $get:literal) => {
+    ([$($bounds:tt)*] $guard:ty, $name:literal, $worker:ty, $setup:expr, $get:literal) => {
         impl<$($bounds)*> $guard {
             /// Takes the worker out of the pool for good, and frees its slot: the pool may create another
             /// one at once.

@@ -256,10 +256,10 @@ pub struct KeyedWorkerGuard<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFacto
     loan: Loan<Keyed<K, W, F>>,
 }
 
-impl_guard!(
-    [K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>]
-    KeyedWorkerGuard<K, W, F>, "KeyedWorkerGuard", W,
-    "\
+/// How the examples that all pools share begin here.
+macro_rules! setup {
+    () => {
+        "\
 # use sfo_pool::{
 #     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
 # };
@@ -276,7 +276,14 @@ impl_guard!(
 # }
 # #[tokio::main(flavor = \"current_thread\")]
 # async fn main() -> PoolResult<()> {
-let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());",
+let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());"
+    };
+}
+
+impl_guard!(
+    [K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>]
+    KeyedWorkerGuard<K, W, F>, "KeyedWorkerGuard", W,
+    setup!(),
     "pool.get_worker(1)"
 );
 
@@ -749,24 +756,7 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
 impl_operations!(
     [K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>]
     KeyedWorkerPool<K, W, F>, W,
-    "\
-# use sfo_pool::{
-#     KeyedWorker, KeyedWorkerFactory, KeyedWorkerPool, KeyedWorkerPoolConfig, PoolResult,
-# };
-# struct Connection(u32);
-# impl KeyedWorker<u32> for Connection {
-#     fn is_work(&self) -> bool { true }
-#     fn supports(&self, host: u32) -> bool { self.0 == host }
-#     fn primary_key(&self) -> u32 { self.0 }
-# }
-# struct Hosts;
-# #[async_trait::async_trait]
-# impl KeyedWorkerFactory<u32, Connection> for Hosts {
-#     async fn create(&self, host: u32) -> PoolResult<Connection> { Ok(Connection(host)) }
-# }
-# #[tokio::main(flavor = \"current_thread\")]
-# async fn main() -> PoolResult<()> {
-let pool = KeyedWorkerPool::new(Hosts, KeyedWorkerPoolConfig::default());",
+    setup!(),
     "pool.get_worker(1)"
 );
 

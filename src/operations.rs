@@ -2,7 +2,7 @@
 ///
 /// `$setup` is the hidden beginning of each example, up to a `pool`; `$get` gets one of its workers.
 macro_rules! impl_operations {
-    ([$($bounds:tt)*] $pool:ty, $worker:ty, $setup:literal, $get:literal) => {
+    ([$($bounds:tt)*] $pool:ty, $worker:ty, $setup:expr, $get:literal) => {
         /// # Operating
         impl<$($bounds)*> $pool {
             /// What there is in the pool, all of it at one moment.

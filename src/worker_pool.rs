@@ -211,10 +211,10 @@ pub struct WorkerGuard<W: Worker, F: WorkerFactory<W>> {
     loan: Loan<Plain<W, F>>,
 }
 
-impl_guard!(
-    [W: Worker, F: WorkerFactory<W>]
-    WorkerGuard<W, F>, "WorkerGuard", W,
-    "\
+/// How the examples that all pools share begin here.
+macro_rules! setup {
+    () => {
+        "\
 # use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
 # struct Connection;
 # impl Worker for Connection { fn is_work(&self) -> bool { true } }
@@ -225,7 +225,14 @@ impl_guard!(
 # }
 # #[tokio::main(flavor = \"current_thread\")]
 # async fn main() -> PoolResult<()> {
-let pool = WorkerPool::new(8, Server);",
+let pool = WorkerPool::new(8, Server);"
+    };
+}
+
+impl_guard!(
+    [W: Worker, F: WorkerFactory<W>]
+    WorkerGuard<W, F>, "WorkerGuard", W,
+    setup!(),
     "pool.get_worker()"
 );
 
@@ -642,18 +649,7 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
 impl_operations!(
     [W: Worker, F: WorkerFactory<W>]
     WorkerPool<W, F>, W,
-    "\
-# use sfo_pool::{PoolResult, Worker, WorkerFactory, WorkerPool};
-# struct Connection;
-# impl Worker for Connection { fn is_work(&self) -> bool { true } }
-# struct Server;
-# #[async_trait::async_trait]
-# impl WorkerFactory<Connection> for Server {
-#     async fn create(&self) -> PoolResult<Connection> { Ok(Connection) }
-# }
-# #[tokio::main(flavor = \"current_thread\")]
-# async fn main() -> PoolResult<()> {
-let pool = WorkerPool::new(8, Server);",
+    setup!(),
     "pool.get_worker()"
 );
 

@@ -3,11 +3,19 @@
 mod common;
 
 use sfo_pool::PoolErrorCode::{Cleared, Failed};
+use sfo_pool::PoolResult;
 
 use common::*;
 
 fn detached(max: u16) -> Setup {
     Setup::max(max).with(|options| options.with_detached_creation(true))
+}
+
+/// What a request is served with once its creation has gone on.
+async fn hold<G>(mut request: Call<PoolResult<G>>) -> G {
+    request.expect_pending();
+    let_tasks_run().await;
+    request.expect_worker()
 }
 
 laws! {
@@ -46,10 +54,7 @@ laws! {
         on General, Keyed, Classified, Any
     {
         let (pool, factory) = detached(2).open::<P>();
-        let mut holder = pool.get();
-        holder.expect_pending();
-        let_tasks_run().await;
-        let held = holder.expect_worker();
+        let held = hold(pool.get()).await;
         factory.gate();
         let mut request = wait(1, || pool.get()).remove(0);
         let_tasks_run().await;
@@ -65,10 +70,7 @@ laws! {
         on General, Keyed, Classified, Any
     {
         let (pool, factory) = detached(2).open::<P>();
-        let mut holder = pool.get();
-        holder.expect_pending();
-        let_tasks_run().await;
-        let held = holder.expect_worker();
+        let held = hold(pool.get()).await;
         factory.gate();
         let mut waiters = wait(2, || pool.get());
         let_tasks_run().await;
@@ -174,10 +176,7 @@ fn a_worker_of_a_full_class_is_not_created_again_and_again() {
         let setup = detached(3).max_per_class(1);
         let (Any(pool), factory) = setup.open::<Any>();
         let pool = Classified(pool);
-        let mut holder = pool.get_of(1);
-        holder.expect_pending();
-        let_tasks_run().await;
-        let held = holder.expect_worker();
+        let held = hold(pool.get_of(1)).await;
         factory.next(Outcome::WorkerOf(1));
         let mut request = pool.get_any();
         request.expect_pending();
