@@ -2,7 +2,7 @@
 
 use super::bucket::Idle;
 use super::waiter::WaiterState;
-use super::{BucketId, Effects, Lane, Refusal, Scheduler, Slot, Ticket, Waiter, WaiterId};
+use super::{BucketId, Effects, Index, Lane, Refusal, Scheduler, Slot, Ticket, Waiter, WaiterId};
 
 /// Which worker a request wants.
 #[derive(Debug)]
@@ -286,19 +286,27 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) -> Lent<V> {
-        let rested = now - self.buckets[bucket].idle[index].since;
-        let (value, slot) = self.take_idle(bucket, index);
-        let is_spent = match slot.record {
-            None => false,
-            Some(record) => {
-                let is_over = self.records.is_over(record, now);
-                self.records.lend(record, now);
-                is_over
-            }
-        };
+        let Idle { value, since, record, .. } = self.take_idle(bucket, index);
+        let slot = self.live_slot(bucket, record);
+        let is_spent = self.is_elaborate && self.note_loan(bucket, record, now, effects);
+        Lent { value, slot, ticket, rested: now - since, is_spent }
+    }
+
+    /// Says whether the worker has been lent though it is too old.
+    fn note_loan(
+        &mut self,
+        bucket: BucketId,
+        record: Option<Index>,
+        now: u64,
+        effects: &mut Effects<K, V, B>,
+    ) -> bool {
+        let is_spent = record.is_some_and(|record| self.records.is_over(record, now));
+        if let Some(record) = record {
+            self.records.lend(record, now);
+        }
         self.doom_expired(Some(bucket), now, effects);
         self.alert(effects);
-        Lent { value, slot, ticket, rested, is_spent }
+        is_spent
     }
 
     fn find_idle(

@@ -29,21 +29,27 @@ impl<K, V, B> Scheduler<K, V, B> {
         record: Option<Index>,
         effects: &mut Effects<K, V, B>,
     ) {
-        if let Some(record) = record {
-            self.records.rest(record, bucket);
+        if self.is_elaborate {
+            self.note_rest(bucket, record);
         }
         if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
             self.doom(bucket, None, effects);
         }
         if self.commons.is_some() {
             self.settle(Some(bucket), effects);
-        } else {
+        } else if self.is_elaborate {
             self.alert(effects);
         }
     }
 
+    fn note_rest(&mut self, bucket: BucketId, record: Option<Index>) {
+        if let Some(record) = record {
+            self.records.rest(record, bucket);
+        }
+    }
+
     #[inline]
-    pub(super) fn take_idle(&mut self, bucket: BucketId, index: usize) -> (V, Slot) {
+    pub(super) fn take_idle(&mut self, bucket: BucketId, index: usize) -> Idle<V> {
         let idle = self.buckets[bucket].take_idle(index);
         self.idle -= 1;
         if let (Some(recency), Some(place)) = (&mut self.recency, idle.place) {
@@ -52,8 +58,13 @@ impl<K, V, B> Scheduler<K, V, B> {
         if let Some(record) = idle.record {
             self.records.stir(record, bucket);
         }
-        let stamp = Stamp::new(self.generation, Stage::Live);
-        (idle.value, Slot { bucket: Some(bucket), record: idle.record, stamp })
+        idle
+    }
+
+    /// The slot of a worker that was idle.
+    #[inline]
+    pub(super) fn live_slot(&self, bucket: BucketId, record: Option<Index>) -> Slot {
+        Slot { bucket: Some(bucket), record, stamp: Stamp::new(self.generation, Stage::Live) }
     }
 
     /// Gives up the least recently used idle worker of a bucket.
@@ -73,7 +84,8 @@ impl<K, V, B> Scheduler<K, V, B> {
         heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
-        let (value, mut slot) = self.take_idle(bucket, index);
+        let Idle { value, record, .. } = self.take_idle(bucket, index);
+        let mut slot = self.live_slot(bucket, record);
         self.mark_leaving(&mut slot);
         effects.doom(value, slot, heir);
     }

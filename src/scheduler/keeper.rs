@@ -22,6 +22,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             return Some(0);
         }
         let due = self.next_due();
+        self.is_elaborate = true;
         self.keeper = Some(Keeper { bell, alarm: due.unwrap_or(u64::MAX), creates });
         due
     }

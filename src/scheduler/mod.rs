@@ -136,6 +136,9 @@ pub(crate) struct Scheduler<K, V, B> {
     clears: BTreeMap<ClearId, Option<B>>,
     /// Why nothing is given out, if so.
     shut: Option<Refusal>,
+    /// Whether there is more to see to than workers and requests: their times, their records, a keeper.
+    /// Most pools have nothing of that, and find it out at one look.
+    is_elaborate: bool,
     /// Slots of all buckets, and of creations for none in particular.
     slots: usize,
     /// Those of `slots` that are creations, for a known bucket or not.
@@ -174,6 +177,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             cleared: 0,
             clears: BTreeMap::new(),
             shut: None,
+            is_elaborate: rules.idle_timeout.is_some(),
             slots: 0,
             creating: 0,
             leaving: 0,

@@ -109,7 +109,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         self.end_creation(&mut Slot { bucket: expected, record: None, stamp: slot.stamp });
         self.creating -= 1;
         slot.set_stage(Stage::Live);
-        slot.record = life.map(|life| self.records.open(life, now));
+        if let Some(life) = life {
+            self.is_elaborate = true;
+            slot.record = Some(self.records.open(life, now));
+        }
         if let Some(expected) = expected {
             self.sweep(expected, effects);
         }
@@ -130,7 +133,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         // What has not been out need not go before whoever it was created for has had it.
         let is_new = slot.stage() == Stage::New;
         let is_spent = |record| !is_new && self.is_spent(record, now);
-        if !self.is_current(slot) || slot.record.is_some_and(is_spent) {
+        if !self.is_current(slot) || (self.is_elaborate && slot.record.is_some_and(is_spent)) {
             return ReturnPlan::Destroy;
         }
         let Some(bucket) = slot.bucket else {

@@ -21,7 +21,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             while let Some(oldest) = self.buckets[bucket].idle.front() {
                 let (since, place) = (oldest.since, oldest.place);
                 let order = place.and_then(|it| self.recency.as_ref().map(|all| all.order(it)));
-                let (value, slot) = self.take_idle(bucket, 0);
+                let Idle { value, record, .. } = self.take_idle(bucket, 0);
+                let slot = self.live_slot(bucket, record);
                 all.push(Taken { value, slot, since, order });
             }
         }

@@ -12,16 +12,16 @@ use crate::{PoolError, PoolResult};
 pub(super) type Spare<T> = PoolResult<Option<Hashed<<T as Trade>::Key>>>;
 
 impl<T: Trade> Shell<T> {
-    /// Creates a worker as the pool's options say.
+    /// Creates a worker as the pool's options say. `note` is told the errors after which it goes on.
     pub(super) async fn create(
         &self,
         key: Option<T::Key>,
-        last_error: &mut Option<Box<PoolError>>,
+        note: impl FnMut(PoolError) + Send,
     ) -> PoolResult<Unit<T>> {
         match &self.policy.creation {
             None => self.trade.create(key).await,
             // Boxed, for a timer is large and most pools have none.
-            Some(policy) => Box::pin(self.attempt(policy, key, last_error)).await,
+            Some(policy) => Box::pin(self.attempt(policy, key, note)).await,
         }
     }
 
@@ -31,7 +31,7 @@ impl<T: Trade> Shell<T> {
         &self,
         policy: &CreationPolicy,
         key: Option<T::Key>,
-        last_error: &mut Option<Box<PoolError>>,
+        mut note: impl FnMut(PoolError) + Send,
     ) -> PoolResult<Unit<T>> {
         let key = Fragile::new(key);
         let mut delays = policy.delays();
@@ -51,7 +51,7 @@ impl<T: Trade> Shell<T> {
                 return Err(error);
             }
             let Some(delay) = delays.next() else { return Err(error) };
-            *last_error = Some(Box::new(error));
+            note(error);
             tokio::time::sleep(delay).await;
         }
     }
@@ -62,9 +62,10 @@ impl<T: Trade> Shell<T> {
         self: &Arc<Self>,
         request: Request<T::Key>,
         mut vacancy: Vacancy<T>,
+        mut note: impl FnMut(PoolError) + Send,
     ) -> Spare<T> {
         loop {
-            let unit = self.create(request.key(), &mut None).await?;
+            let unit = self.create(request.key(), &mut note).await?;
             match vacancy.fill(unit, matches!(request, Request::Any), true) {
                 Filled::Loan(_) | Filled::Banked => return Ok(None),
                 Filled::Refused(refusal) => return Err(refused(refusal)),
@@ -93,7 +94,7 @@ impl<T: Trade> Shell<T> {
             let Some(slot) = slot.map_err(refused)? else { return Ok(created) };
             let vacancy = Vacancy::new(slot, self);
             drop(spare_key);
-            match self.create_spare(request.same(), vacancy).await? {
+            match self.create_spare(request.same(), vacancy, drop).await? {
                 Some(_full) => return Ok(created),
                 None => created += 1,
             }

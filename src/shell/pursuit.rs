@@ -130,7 +130,16 @@ impl<'a, T: Trade> Pursuit<'a, T> {
 
     /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
     /// one; but no longer than `limit`, or else than the pool allows.
-    pub(crate) async fn finish(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
+    ///
+    /// Boxed, so that a request that is served at its first look carries nothing of this about.
+    pub(crate) fn finish(
+        mut self,
+        limit: Option<Duration>,
+    ) -> Pin<Box<impl Future<Output = PoolResult<Loan<T>>>>> {
+        Box::pin(async move { self.go_through(limit).await })
+    }
+
+    async fn go_through(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
         self.shell.check_valid()?;
         self.shell.start_keeper();
         let limit = limit.or(self.shell.policy.acquire_timeout);
@@ -154,7 +163,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 let counts = self.shell.books.with(|books| books.counts_for(wish));
                 let limit = limit.unwrap_or_default();
                 let step = if self.apart.is_empty() { self.step } else { Step::Creating };
-                timed_out(step, limit, &counts, self.last_error.take().map(|it| *it))
+                let own = self.last_error.take().map(|error| *error);
+                let last_error = own.or_else(|| self.apart.take_last_error());
+                timed_out(step, limit, &counts, last_error)
             }
             Stop::Refused(refusal) => refused(refusal),
         })
@@ -238,7 +249,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn create_in(&mut self, mut vacancy: Vacancy<T>) -> Result<Option<Loan<T>>, Stop> {
         let shell = self.shell;
         loop {
-            let unit = shell.create(self.request.key(), &mut self.last_error).await?;
+            let note = |error| self.last_error = Some(Box::new(error));
+            let unit = shell.create(self.request.key(), note).await?;
             match vacancy.fill(unit, matches!(self.request, Request::Any), false) {
                 Filled::Loan(loan) => return Ok(Some(loan)),
                 Filled::Banked => return Ok(None),
