@@ -578,7 +578,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         self: &ClassifiedWorkerPoolRef<C, W, F>,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
         let (shell, request) = (self.handle.whole(), Request::Any);
-        let pursuit = match shell.begin(request) {
+        let mut pursuit = match shell.begin(request) {
             Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
             Begun::Pursues(pursuit) => pursuit,
         };
@@ -731,7 +731,7 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         classification: C,
     ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
         let (shell, request) = self.handle.request_of(classification);
-        let pursuit = match shell.begin(request) {
+        let mut pursuit = match shell.begin(request) {
             Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
             Begun::Pursues(pursuit) => pursuit,
         };

@@ -480,7 +480,7 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
         key: K,
     ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
         let (part, request) = self.handle.request_of(key);
-        let pursuit = match part.begin(request) {
+        let mut pursuit = match part.begin(request) {
             Begun::Served(loan) => return Ok(KeyedWorkerGuard { loan }),
             Begun::Pursues(pursuit) => pursuit,
         };

@@ -436,7 +436,7 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # }
     /// ```
     pub async fn get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<WorkerGuard<W, F>> {
-        let pursuit = match self.handle.whole().begin(Request::Sole) {
+        let mut pursuit = match self.handle.whole().begin(Request::Sole) {
             Begun::Served(loan) => return Ok(WorkerGuard { loan }),
             Begun::Pursues(pursuit) => pursuit,
         };

@@ -24,7 +24,7 @@ impl<T: Trade> Shell<T> {
         request: Request<T::Key>,
         limit: Duration,
     ) -> PoolResult<Loan<T>> {
-        let pursuit = match self.begin(request) {
+        let mut pursuit = match self.begin(request) {
             Begun::Served(loan) => return Ok(loan),
             Begun::Pursues(pursuit) => pursuit,
         };

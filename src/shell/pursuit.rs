@@ -1,8 +1,8 @@
 use std::future::poll_fn;
 use std::mem;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::time::timeout_at;
@@ -130,13 +130,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
 
     /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
     /// one; but no longer than `limit`, or else than the pool allows.
-    ///
-    /// Boxed, so that a request that is served at its first look carries nothing of this about.
-    pub(crate) fn finish(
-        mut self,
-        limit: Option<Duration>,
-    ) -> Pin<Box<impl Future<Output = PoolResult<Loan<T>>>>> {
-        Box::pin(async move { self.go_through(limit).await })
+    pub(crate) async fn finish(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
+        let mut rest = pin!(self.go_through(limit));
+        poll_fn(|cx| poll_seldom(rest.as_mut(), cx)).await
     }
 
     async fn go_through(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
@@ -356,4 +352,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
         aftermath.resume_instead_of(loan)
     }
+}
+
+/// Not inlined, so that a request which is served at its first look has nothing of this on its way.
+#[cold]
+#[inline(never)]
+fn poll_seldom<F: Future>(future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    future.poll(cx)
 }
