@@ -3,6 +3,7 @@
 use super::bucket::Idle;
 use super::recency::Recency;
 use super::{BucketId, Effects, Index, Scheduler, Slot, Stage, Stamp, WaiterId};
+use crate::PoolDestroyReason::{self, Evicted, Lifetime, Surplus};
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
@@ -33,7 +34,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             self.note_rest(bucket, record);
         }
         if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
-            self.doom(bucket, None, effects);
+            self.doom(bucket, Surplus, None, effects);
         }
         if self.commons.is_some() {
             self.settle(Some(bucket), effects);
@@ -71,27 +72,28 @@ impl<K, V, B> Scheduler<K, V, B> {
     pub(super) fn doom(
         &mut self,
         bucket: BucketId,
+        reason: PoolDestroyReason,
         heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
-        self.doom_at(bucket, 0, heir, effects);
+        self.doom_at((bucket, 0), reason, heir, effects);
     }
 
     fn doom_at(
         &mut self,
-        bucket: BucketId,
-        index: usize,
+        (bucket, index): (BucketId, usize),
+        reason: PoolDestroyReason,
         heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
         let Idle { value, record, .. } = self.take_idle(bucket, index);
         let mut slot = self.live_slot(bucket, record);
-        self.mark_leaving(&mut slot);
+        self.mark_leaving(&mut slot, reason);
         effects.doom(value, slot, heir);
     }
 
-    pub(super) fn mark_leaving(&mut self, slot: &mut Slot) {
-        slot.set_stage(Stage::Leaving);
+    pub(super) fn mark_leaving(&mut self, slot: &mut Slot, reason: PoolDestroyReason) {
+        slot.stamp = Stamp::new(slot.generation(), Stage::Leaving).because(reason);
         self.leaving += 1;
         if let Some(id) = slot.bucket {
             self.buckets[id].leaving += 1;
@@ -108,7 +110,8 @@ impl<K, V, B> Scheduler<K, V, B> {
         let Some(bucket) = self.recency.as_ref().and_then(Recency::oldest) else {
             return false;
         };
-        self.doom(bucket, heir, effects);
+        let reason = if heir.is_some() { Evicted } else { Surplus };
+        self.doom(bucket, reason, heir, effects);
         true
     }
 
@@ -142,7 +145,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
         let mut count = 0;
         while let Some(bucket) = self.expired_in(scope, now) {
-            self.doom(bucket, None, effects);
+            self.doom(bucket, PoolDestroyReason::Idle, None, effects);
             count += 1;
         }
         count
@@ -157,7 +160,8 @@ impl<K, V, B> Scheduler<K, V, B> {
             }
             let mut idle = self.buckets[bucket].idle.iter();
             let index = idle.position(|idle| idle.record == Some(record));
-            self.doom_at(bucket, index.expect("the ends are those of idle workers"), None, effects);
+            let index = index.expect("the ends are those of idle workers");
+            self.doom_at((bucket, index), Lifetime, None, effects);
             count += 1;
         }
         count

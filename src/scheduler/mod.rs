@@ -42,6 +42,7 @@ mod retain;
 mod rules;
 mod settle;
 mod stamp;
+mod tally;
 mod waiter;
 
 #[cfg(any(test, fuzzing))]
@@ -59,15 +60,18 @@ use self::record::Records;
 use self::stamp::{Stage, Stamp};
 use self::waiter::Waiter;
 
+use crate::PoolDestroyReason;
+
 pub(crate) use self::acquire::{Entered, Entry, Grant, Lent, Wish};
 pub(crate) use self::bucket::BucketId;
 pub(crate) use self::clear::ClearId;
 pub(crate) use self::counts::{Counts, Phase};
 pub(crate) use self::effects::{Doomed, Effect, Effects};
 pub(crate) use self::record::{Life, Record};
-pub(crate) use self::release::{Birth, ReturnPlan};
+pub(crate) use self::release::{Arrival, Birth, ReturnPlan};
 pub(crate) use self::retain::Taken;
 pub(crate) use self::rules::{Rules, Sharing};
+pub(crate) use self::tally::{End, How, Standing, Tally};
 #[cfg(fuzzing)]
 pub(crate) use self::tests::bytes::live;
 pub(crate) use self::waiter::{Lane, Ticket, WaiterId};
@@ -105,6 +109,19 @@ impl Slot {
 
     fn set_generation(&mut self, generation: u64) {
         self.stamp = Stamp::new(generation, self.stage());
+    }
+
+    /// Says why the worker in it goes.
+    pub(crate) fn because(mut self, reason: PoolDestroyReason) -> Self {
+        self.stamp = self.stamp.because(reason);
+        self
+    }
+
+    /// Says that nothing came of the creation in it.
+    pub(crate) fn has_failed(&mut self) {
+        if self.stage() == Stage::Creating {
+            self.set_stage(Stage::Failed);
+        }
     }
 }
 
@@ -147,6 +164,8 @@ pub(crate) struct Scheduler<K, V, B> {
     leaving: usize,
     /// Idle workers of all buckets.
     idle: usize,
+    /// Workers that were idle, and were taken out to be asked.
+    asked: usize,
     last_ticket: u64,
     /// The latest time that an event has brought.
     latest: u64,
@@ -161,6 +180,7 @@ pub(crate) struct Scheduler<K, V, B> {
     recency: Option<Recency>,
     commons: Option<Box<Commons>>,
     keeper: Option<Keeper<B>>,
+    tally: Tally,
 }
 
 impl<K, V, B> Scheduler<K, V, B> {
@@ -182,6 +202,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             creating: 0,
             leaving: 0,
             idle: 0,
+            asked: 0,
             last_ticket: 0,
             latest: 0,
             buckets: Buckets::new(sole),
@@ -192,6 +213,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             recency: rules.orders_across().then(Recency::new),
             commons,
             keeper: None,
+            tally: Tally::default(),
         }
     }
 
@@ -256,6 +278,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Uncounts a slot, whose bucket may now be swept.
     fn close_slot(&mut self, mut slot: Slot) -> Option<BucketId> {
+        self.count_end(&slot);
         let was_leaving = usize::from(slot.stage() == Stage::Leaving);
         let was_creation = usize::from(self.end_creation(&mut slot));
         self.slots -= 1;

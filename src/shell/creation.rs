@@ -65,8 +65,14 @@ impl<T: Trade> Shell<T> {
         mut note: impl FnMut(PoolError) + Send,
     ) -> Spare<T> {
         loop {
-            let unit = self.create(request.key(), &mut note).await?;
-            match vacancy.fill(unit, matches!(request, Request::Any), true) {
+            let unit = match self.create(request.key(), &mut note).await {
+                Ok(unit) => unit,
+                Err(error) => {
+                    vacancy.has_failed();
+                    return Err(error);
+                }
+            };
+            match vacancy.fill(unit, matches!(request, Request::Any), None) {
                 Filled::Loan(_) | Filled::Banked => return Ok(None),
                 Filled::Refused(refusal) => return Err(refused(refusal)),
                 Filled::Outdated(same) => vacancy = same,
@@ -86,6 +92,8 @@ impl<T: Trade> Shell<T> {
     ) -> PoolResult<usize> {
         self.check_valid()?;
         self.start_keeper();
+        // What has expired is no worker for anybody.
+        self.expire().1.resume();
         let mut created = 0;
         loop {
             let wish = request.wish(None);
