@@ -104,7 +104,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Result<Option<Lent<V>>, Refusal> {
         if let Some(refusal) = self.shut {
-            self.tally.turn_away(&mut Standing::New);
+            self.tally.open().turn_away(&mut Standing::New);
             return Err(refusal);
         }
         let now = self.advance(now);
@@ -133,8 +133,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
         let now = self.advance(now);
         let found = self.find_idle(wish, now, serves)?;
-        self.tally.resume(standing);
-        self.tally.serve(standing, How::AtOnce);
+        self.tally.open().resume(standing);
+        self.tally.open().serve(standing, How::AtOnce);
         Some(self.lend_found(found, ticket, now, effects))
     }
 
@@ -165,16 +165,16 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             return Ok(None);
         };
         let ticket = ticket.unwrap_or_else(|| self.next_ticket());
-        self.tally.resume(standing);
-        self.tally.serve(standing, How::AtOnce);
+        self.tally.open().resume(standing);
+        self.tally.open().serve(standing, How::AtOnce);
         Ok(Some(self.lend_found(found, ticket, now, effects)))
     }
 
     /// A request that waits for nothing has found nothing.
     fn end_try(&mut self, ticket: Option<Ticket>, standing: &mut Standing) {
         match ticket {
-            None => self.tally.turn_away(standing),
-            Some(_) => self.tally.fail(standing, End::Refused),
+            None => self.tally.open().turn_away(standing),
+            Some(_) => self.tally.open().fail(standing, End::Refused),
         }
     }
 
@@ -190,13 +190,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
         if entry.held.iter().any(|slot| self.is_cleared(slot)) {
-            self.tally.fail(entry.standing, End::Cleared);
+            self.tally.open().fail(entry.standing, End::Cleared);
             return Err(self.ended());
         }
         if let Some(refusal) = self.shut {
             match entry.ticket {
-                None => self.tally.turn_away(entry.standing),
-                Some(_) => self.tally.fail(entry.standing, refusal.into()),
+                None => self.tally.open().turn_away(entry.standing),
+                Some(_) => self.tally.open().fail(entry.standing, refusal.into()),
             }
             return Err(refusal);
         }
@@ -205,14 +205,14 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let found = self.find_idle(entry.wish, now, serves);
 
         let ticket = entry.ticket.unwrap_or_else(|| self.next_ticket());
-        self.tally.resume(entry.standing);
+        self.tally.open().resume(entry.standing);
         let left = entry.held.drain(..).filter_map(|slot| self.close_slot(slot));
         let left: Vec<_> = left.collect();
         // Where buckets are apart, the slots held were of the bucket asked for.
         let (entered, scope) = match found {
             Some(found) => {
                 let lent = self.lend_found(found, ticket, now, effects);
-                self.tally.serve(entry.standing, How::AtOnce);
+                self.tally.open().serve(entry.standing, How::AtOnce);
                 (Entered::Lent(lent), Some(found.0))
             }
             None => {
@@ -223,7 +223,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 let room = self.doom_expired(scope, now, effects);
                 if entry.ticket.is_none() {
                     let stays = self.turn_away(waiter, room, entry.bell, effects);
-                    stays.inspect_err(|_| self.tally.fail(entry.standing, End::Refused))?;
+                    stays.inspect_err(|_| self.tally.open().fail(entry.standing, End::Refused))?;
                 }
                 (Entered::Waits(waiter), scope)
             }
@@ -256,17 +256,17 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 if let Some(record) = slot.record {
                     self.records.lend(record, now);
                 }
-                self.tally.serve(standing, How::AfterWaiting);
+                self.tally.open().serve(standing, How::AfterWaiting);
             }
             Some(Grant::Create(slot)) => self.begin_creation(slot),
             Some(Grant::Refused(refusal)) => {
-                self.tally.fail(standing, (*refusal).into());
+                self.tally.open().fail(standing, (*refusal).into());
                 return grant;
             }
             Some(Grant::Outdated(..)) | None => return grant,
         }
         if waits {
-            self.tally.waits.record(heard.saturating_sub(since));
+            self.tally.open().waits.record(heard.saturating_sub(since));
         }
         grant
     }

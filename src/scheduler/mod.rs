@@ -59,6 +59,7 @@ use self::line::Waiters;
 use self::recency::Recency;
 use self::record::Records;
 use self::stamp::{Stage, Stamp};
+use self::tally::LazyTally;
 use self::waiter::Waiter;
 
 use crate::PoolDestroyReason;
@@ -186,7 +187,7 @@ pub(crate) struct Scheduler<K, V, B> {
     recency: Option<Recency>,
     commons: Option<Box<Commons>>,
     keeper: Option<Keeper<B>>,
-    tally: Tally,
+    tally: LazyTally,
 }
 
 impl<K, V, B> Scheduler<K, V, B> {
@@ -219,7 +220,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             recency: rules.orders_across().then(Recency::new),
             commons,
             keeper: None,
-            tally: Tally::default(),
+            tally: LazyTally::default(),
         }
     }
 
