@@ -14,7 +14,9 @@ use crate::PoolError;
 
 /// Creations that were begun for a request and go on apart from it. Dropping this lets them go on:
 /// what comes of them is for whoever waits, or becomes idle.
-pub(super) struct Apart<T: Trade>(Vec<JoinHandle<Spare<T>>>);
+///
+/// Each keeps the waker of the task that asked, whose destructor may panic.
+pub(super) struct Apart<T: Trade>(Vec<Fragile<JoinHandle<Spare<T>>>>);
 
 /// How a creation has ended that is of no use to its request.
 pub(super) enum Ended<T: Trade> {
@@ -43,7 +45,7 @@ impl<T: Trade> Apart<T> {
         let shell = Fragile::new(Arc::clone(shell));
         let creation = async move { shell.create_spare(request, vacancy).await };
         #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
-        self.0.push(runtime.spawn(creation));
+        self.0.push(Fragile::new(runtime.spawn(creation)));
         Ok(())
     }
 
@@ -51,7 +53,7 @@ impl<T: Trade> Apart<T> {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<T>> {
         let mut next = 0;
         while let Some(creation) = self.0.get_mut(next) {
-            let Poll::Ready(ended) = Pin::new(creation).poll(cx) else {
+            let Poll::Ready(ended) = Pin::new(&mut **creation).poll(cx) else {
                 next += 1;
                 continue;
             };
