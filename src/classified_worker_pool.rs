@@ -138,7 +138,10 @@ pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C
     /// for it; for `None`, one of a class of its choice, that is valid for that.
     ///
     /// Runs in the task of the caller who got the slot, outside every lock. If that caller is cancelled,
-    /// this future is dropped with it.
+    /// this future is dropped with it. With
+    /// [`with_detached_creation`](crate::PoolOptions::with_detached_creation) it has a task of its own; for
+    /// a minimum of idle workers it runs in the task of
+    /// [`with_maintenance`](crate::PoolOptions::with_maintenance).
     ///
     /// # Errors
     ///

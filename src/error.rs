@@ -109,8 +109,9 @@ pub(crate) fn refused(refusal: Refusal) -> PoolError {
         }
         Refusal::Full { waiting } => {
             let why = format!(
-                "pool is full: {waiting} requests wait already, as many as max_waiting_count allows; \
-                 repeat the request later, or raise one of the limits"
+                "pool is full: {} already, as many as max_waiting_count allows; repeat the request \
+                 later, or raise one of the limits",
+                waiting_requests(waiting)
             );
             PoolError::new(PoolErrorCode::Full, why)
         }
@@ -130,17 +131,23 @@ pub(crate) fn timed_out(
         Step::Recycling => "recycling a worker",
         Step::Creating => "creating a worker",
     };
-    let Counts { total, idle, creating, waiting, .. } = counts;
+    let &Counts { total, idle, creating, waiting, .. } = counts;
+    let workers =
+        if total == 1 { "there is 1 worker".into() } else { format!("there are {total} workers") };
     let why = format!(
-        "request timed out after {limit:?} while {doing}: there are {total} workers, {idle} of them \
-         idle and {creating} being created, and {waiting} requests wait; \
-         raise the timeout or the limit on workers, or return them sooner"
+        "request timed out after {limit:?} while {doing}: {workers}, {idle} of them idle and {creating} \
+         being created, and {}; raise the timeout or the limit on workers, or return them sooner",
+        waiting_requests(waiting)
     );
     match source {
         None => PoolError::new(PoolErrorCode::Timeout, why),
         // Not by the macro, which wants a crate for logs where a user of sfo-result has that on.
         Some(source) => PoolError::from((PoolErrorCode::Timeout, why, source)),
     }
+}
+
+fn waiting_requests(count: usize) -> String {
+    if count == 1 { "1 request waits".to_owned() } else { format!("{count} requests wait") }
 }
 
 /// A call of the factory has taken as long as it may.

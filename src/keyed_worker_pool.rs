@@ -123,7 +123,10 @@ pub trait KeyedWorkerFactory<K: WorkerKey, W: KeyedWorker<K>>: Send + Sync + 'st
     /// Makes a worker whose [`primary_key`](KeyedWorker::primary_key) is `key` and that supports it.
     ///
     /// Runs in the task of the caller who got the slot, outside every lock. If that caller is cancelled,
-    /// this future is dropped with it.
+    /// this future is dropped with it. With
+    /// [`with_detached_creation`](crate::PoolOptions::with_detached_creation) it has a task of its own; for
+    /// a minimum of idle workers it runs in the task of
+    /// [`with_maintenance`](crate::PoolOptions::with_maintenance).
     ///
     /// # Errors
     ///

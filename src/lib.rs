@@ -4,8 +4,10 @@
 #![deny(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod classified_worker_pool;
+mod destroy_reason;
 mod error;
 mod guard;
+mod histogram;
 mod keyed_worker_pool;
 mod limits;
 #[cfg(doctest)]
@@ -16,6 +18,7 @@ mod options;
 mod retry;
 mod scheduler;
 mod shell;
+mod statistics;
 mod status;
 mod worker_pool;
 
@@ -92,6 +95,7 @@ pub use self::classified_worker_pool::{
     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerGuard, ClassifiedWorkerPool,
     ClassifiedWorkerPoolConfig, ClassifiedWorkerPoolRef, WorkerClassification,
 };
+pub use self::destroy_reason::PoolDestroyReason;
 pub use self::error::{PoolError, PoolErrorCode, PoolResult};
 pub use self::keyed_worker_pool::{
     KeyedWorker, KeyedWorkerFactory, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig,
@@ -99,6 +103,7 @@ pub use self::keyed_worker_pool::{
 };
 pub use self::options::PoolOptions;
 pub use self::retry::PoolRetry;
+pub use self::statistics::{PoolStatistics, PoolWaitTimes};
 pub use self::status::{PoolPhase, PoolRetained, PoolStatus, PoolWorkerInfo};
 pub use self::worker_pool::{
     Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,

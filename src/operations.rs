@@ -22,6 +22,25 @@ macro_rules! impl_operations {
                 self.handle.status()
             }
 
+            /// What has happened in the pool so far: how requests and workers have ended, and how long
+            /// requests waited. It is counted where it happens, at no cost for a request that is served
+            /// by an idle worker.
+            ///
+            /// # Example
+            ///
+            /// ```
+            #[doc = $setup]
+            #[doc = concat!("drop(", $get, ".await?);")]
+            #[doc = concat!("drop(", $get, ".await?);")]
+            /// let statistics = pool.statistics();
+            /// assert_eq!((statistics.started, statistics.created), (2, 1));
+            /// # Ok(())
+            /// # }
+            /// ```
+            pub fn statistics(&self) -> $crate::PoolStatistics {
+                self.handle.statistics()
+            }
+
             /// Changes the limit on workers (in a keyed pool that of each key, in a classified pool the
             /// target) while the pool is in use; `None`: no limit.
             ///

@@ -84,7 +84,10 @@ pub trait WorkerFactory<W: Worker>: Send + Sync + 'static {
     /// Makes a worker.
     ///
     /// Runs in the task of the caller who got the slot, outside every lock. If that caller is cancelled,
-    /// this future is dropped with it.
+    /// this future is dropped with it. With
+    /// [`with_detached_creation`](crate::PoolOptions::with_detached_creation) it has a task of its own; for
+    /// a minimum of idle workers it runs in the task of
+    /// [`with_maintenance`](crate::PoolOptions::with_maintenance).
     ///
     /// # Errors
     ///
@@ -183,7 +186,7 @@ impl WorkerPoolConfig {
 /// that is well goes to whoever has waited longest, or becomes idle.
 ///
 /// A guard that is dropped while its thread unwinds from a panic destroys its worker, which may be
-/// half-used.
+/// half-used, unless [`with_keep_on_panic`](PoolOptions::with_keep_on_panic) says otherwise.
 ///
 /// # Example
 ///
@@ -405,7 +408,8 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # Cancel safety
     ///
     /// Dropping the future, at any point, leaves the pool as if there had been no call: its place in the
-    /// line is gone, what it had been given goes to the next, and a creation under way is dropped.
+    /// line is gone, what it had been given goes to the next, and a creation under way is dropped (or
+    /// goes on, with [`with_detached_creation`](PoolOptions::with_detached_creation)).
     ///
     /// A future that is [forgotten](std::mem::forget) while it waits keeps what it is given until a clear.
     ///

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use sfo_pool::PoolErrorCode::InvalidConfig;
-use tokio::runtime::Handle;
+use tokio::runtime::{Builder, Handle};
 use tokio::time::sleep;
 
 use common::*;
@@ -56,6 +56,28 @@ laws! {
         assert_eq!(factory.destroyed(), 1, "the idle one");
         drop(held);
         assert_eq!(factory.destroyed(), 2, "the borrowed one as it comes back");
+    }
+
+    /// In a runtime without time a timer panics, which ends the task that makes it.
+    async fn a_pool_at_rest_has_no_timer<P: TestPool>() on General, Keyed, Classified, Any {
+        let rest = async {
+            let (pool, _factory) = maintained(Setup::max(2).idle_timeout(10)).open::<P>();
+            let held = pool.take(2);
+            let_tasks_run().await;
+            assert_eq!(tasks(), 1);
+            pool.invalidate();
+            drop(wait(1, || pool.get()));
+            let_tasks_run().await;
+            assert_eq!(tasks(), 1, "nothing will be due");
+            drop(held);
+            let_tasks_run().await;
+            assert_eq!(tasks(), 1, "nothing is idle");
+            drop(pool.take(1));
+            let_tasks_run().await;
+            assert_eq!(tasks(), 0, "a timer has been seen");
+        };
+        let alone = || Builder::new_current_thread().build().expect("a runtime").block_on(rest);
+        thread::spawn(alone).join().expect("no timer but the last");
     }
 
     async fn without_the_option_nothing_goes_and_nothing_is_spawned<P: TestPool>()

@@ -5,6 +5,8 @@ mod common;
 
 use sfo_pool::PoolErrorCode::{Cleared, Closed, Failed, InvalidConfig};
 
+use tokio::time::advance;
+
 use common::*;
 
 laws! {
@@ -18,6 +20,15 @@ laws! {
         let _held = pool.take(2);
         assert_eq!(pool.prewarm(2).expect_ready().unwrap(), 0, "borrowed ones count");
         assert_eq!(factory.created(), 2);
+    }
+
+    async fn what_has_expired_does_not_count<P: TestPool>() on General, Keyed, Any {
+        let (pool, factory) = Setup::max(3).idle_timeout(10).open::<P>();
+        assert_eq!(pool.prewarm(2).expect_ready().unwrap(), 2);
+        advance(secs(10)).await;
+        assert_eq!(pool.prewarm(2).expect_ready().unwrap(), 2);
+        assert_eq!((factory.created(), factory.destroyed()), (4, 2));
+        assert!(pool.try_get().is_some());
     }
 
     async fn no_limit_is_exceeded<P: TestPool>() on General, Keyed, Any {

@@ -216,6 +216,24 @@ laws! {
         assert_eq!(source(c), None, "it is another's");
     }
 
+    async fn a_detached_creation_says_after_which_error_it_goes_on<P: TestPool>()
+        on General, Keyed, Classified, Any
+    {
+        let retry = PoolRetry::new(|_| true).with_first_delay(secs(100));
+        let setup = Setup::max(1).acquire_timeout(10).with(|options| {
+            options.with_creation_retry(Some(retry)).with_detached_creation(true)
+        });
+        let (pool, factory) = setup.open::<P>();
+        factory.next(Outcome::Error("no route"));
+        let mut call = pool.get();
+        call.expect_pending();
+        let_tasks_run().await;
+        advance(secs(10)).await;
+        let error = call.expect_error();
+        assert_eq!(error.code(), Timeout);
+        assert!(error.source().unwrap().to_string().contains("no route"));
+    }
+
     /// LW-3
     async fn nobody_whose_time_has_come_is_given_anything<P: TestPool>()
         on General, Keyed, Classified, Any

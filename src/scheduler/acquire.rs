@@ -2,7 +2,11 @@
 
 use super::bucket::Idle;
 use super::waiter::WaiterState;
-use super::{BucketId, Effects, Lane, Refusal, Scheduler, Slot, Ticket, Waiter, WaiterId};
+use super::{
+    BucketId, Effects, End, How, Index, Lane, Refusal, Scheduler, Slot, Stage, Standing, Ticket,
+    Waiter, WaiterId,
+};
+use crate::PoolDestroyReason;
 
 /// Which worker a request wants.
 #[derive(Debug)]
@@ -47,6 +51,10 @@ pub(crate) struct Entry<'a, K, B> {
     pub(crate) held: &'a mut Vec<Slot>,
     /// Rings when there is something to collect.
     pub(crate) bell: &'a mut Option<B>,
+    /// How far it is known.
+    pub(crate) standing: &'a mut Standing,
+    /// Since when it waits, be it that it comes back, in nanoseconds.
+    pub(crate) since: u64,
     /// The key of the bucket, should it be new.
     pub(crate) spare_key: &'a mut Option<K>,
 }
@@ -95,7 +103,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Option<Lent<V>>, Refusal> {
-        self.check_open()?;
+        if let Some(refusal) = self.shut {
+            self.tally.turn_away(&mut Standing::New);
+            return Err(refusal);
+        }
         let now = self.advance(now);
         let found = self.find_newest(self.preferred(wish), now);
         Ok(found.map(|found| {
@@ -112,6 +123,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         &mut self,
         wish: Wish<'_, K>,
         (ticket, held): (Ticket, &Slot),
+        standing: &mut Standing,
         now: u64,
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
@@ -121,30 +133,49 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
         let now = self.advance(now);
         let found = self.find_idle(wish, now, serves)?;
+        self.tally.resume(standing);
+        self.tally.serve(standing, How::AtOnce);
         Some(self.lend_found(found, ticket, now, effects))
     }
 
-    /// Lends whatever idle worker fits, if it has been idle for less than `fresh` nanoseconds.
+    /// Lends whatever idle worker fits, if it has been idle for less than `fresh` nanoseconds, or ends
+    /// the request. It has its ticket if it was lent a dead worker before.
     ///
     /// Runs user code before the first change, as [`enter`](Self::enter) does.
     pub(crate) fn try_lend(
         &mut self,
         wish: Wish<'_, K>,
+        (ticket, standing): (Option<Ticket>, &mut Standing),
         (now, fresh): (u64, u64),
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Option<Lent<V>>, Refusal> {
-        self.check_open()?;
+        if let Some(refusal) = self.shut {
+            self.end_try(ticket, standing);
+            return Err(refusal);
+        }
         let now = self.advance(now);
         let is_fresh = |&(bucket, index): &(BucketId, usize)| {
             now - self.buckets[bucket].idle[index].since < fresh
         };
         let own = self.find_newest(self.preferred(wish), now).filter(is_fresh);
         let found = own.or_else(|| self.find_stranger(wish, now, serves).filter(is_fresh));
-        Ok(found.map(|found| {
-            let ticket = self.next_ticket();
-            self.lend_found(found, ticket, now, effects)
-        }))
+        let Some(found) = found else {
+            self.end_try(ticket, standing);
+            return Ok(None);
+        };
+        let ticket = ticket.unwrap_or_else(|| self.next_ticket());
+        self.tally.resume(standing);
+        self.tally.serve(standing, How::AtOnce);
+        Ok(Some(self.lend_found(found, ticket, now, effects)))
+    }
+
+    /// A request that waits for nothing has found nothing.
+    fn end_try(&mut self, ticket: Option<Ticket>, standing: &mut Standing) {
+        match ticket {
+            None => self.tally.turn_away(standing),
+            Some(_) => self.tally.fail(standing, End::Refused),
+        }
     }
 
     /// Takes an idle worker that fits, or joins the line and is served from there.
@@ -159,20 +190,29 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
         if entry.held.iter().any(|slot| self.is_cleared(slot)) {
+            self.tally.fail(entry.standing, End::Cleared);
             return Err(self.ended());
         }
-        self.check_open()?;
+        if let Some(refusal) = self.shut {
+            match entry.ticket {
+                None => self.tally.turn_away(entry.standing),
+                Some(_) => self.tally.fail(entry.standing, refusal.into()),
+            }
+            return Err(refusal);
+        }
         let now = self.advance(now);
         let home = self.home(entry.wish);
         let found = self.find_idle(entry.wish, now, serves);
 
         let ticket = entry.ticket.unwrap_or_else(|| self.next_ticket());
+        self.tally.resume(entry.standing);
         let left = entry.held.drain(..).filter_map(|slot| self.close_slot(slot));
         let left: Vec<_> = left.collect();
         // Where buckets are apart, the slots held were of the bucket asked for.
         let (entered, scope) = match found {
             Some(found) => {
                 let lent = self.lend_found(found, ticket, now, effects);
+                self.tally.serve(entry.standing, How::AtOnce);
                 (Entered::Lent(lent), Some(found.0))
             }
             None => {
@@ -182,12 +222,17 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 self.settle(scope, effects);
                 let room = self.doom_expired(scope, now, effects);
                 if entry.ticket.is_none() {
-                    self.turn_away(waiter, room, entry.bell, effects)?;
+                    let stays = self.turn_away(waiter, room, entry.bell, effects);
+                    stays.inspect_err(|_| self.tally.fail(entry.standing, End::Refused))?;
                 }
                 (Entered::Waits(waiter), scope)
             }
         };
         self.settle(scope, effects);
+        if let Entered::Waits(id) = entered {
+            let newcomer = &mut self.waiters[id];
+            newcomer.waits = matches!(newcomer.state, WaiterState::Queued);
+        }
         for bucket in left {
             self.sweep(bucket, effects);
         }
@@ -195,15 +240,33 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     }
 
     /// Takes what a waiter was given; `None` if that is nothing yet.
-    pub(crate) fn collect(&mut self, id: WaiterId, now: u64) -> Option<Grant<V>> {
+    ///
+    /// `heard`: the time, whether an option needs it or not.
+    pub(crate) fn collect(
+        &mut self,
+        id: WaiterId,
+        standing: &mut Standing,
+        (now, heard): (u64, u64),
+    ) -> Option<Grant<V>> {
         let now = self.advance(now);
+        let Waiter { waits, since, .. } = *self.waiters.get(id)?;
         let mut grant = self.take_grant(id);
         match &mut grant {
-            Some(Grant::Worker(_, Slot { record: Some(record), .. })) => {
-                self.records.lend(*record, now);
+            Some(Grant::Worker(_, slot)) => {
+                if let Some(record) = slot.record {
+                    self.records.lend(record, now);
+                }
+                self.tally.serve(standing, How::AfterWaiting);
             }
             Some(Grant::Create(slot)) => self.begin_creation(slot),
-            _ => {}
+            Some(Grant::Refused(refusal)) => {
+                self.tally.fail(standing, (*refusal).into());
+                return grant;
+            }
+            Some(Grant::Outdated(..)) | None => return grant,
+        }
+        if waits {
+            self.tally.waits.record(heard.saturating_sub(since));
         }
         grant
     }
@@ -216,9 +279,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             WaiterState::Queued => None,
             WaiterState::Handed(place) => {
                 let (value, slot) = self.parked.remove(place)?;
-                let is_current = self.is_current(&slot);
-                let grant = if is_current { Grant::Worker } else { Grant::Outdated };
-                Some(grant(value, slot))
+                Some(match self.is_current(&slot) {
+                    true => Grant::Worker(value, slot),
+                    false => {
+                        let reason = self.reason_of_before(&slot);
+                        Grant::Outdated(value, slot.because(reason))
+                    }
+                })
             }
             WaiterState::Granted(slot) => Some(Grant::Create(slot)),
             WaiterState::Refused(refusal) => Some(Grant::Refused(refusal)),
@@ -249,7 +316,9 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             Some(Grant::Worker(value, slot) | Grant::Outdated(value, slot)) => {
                 (Some((value, slot)), None)
             }
-            Some(Grant::Create(slot)) => {
+            Some(Grant::Create(mut slot)) => {
+                // It has not begun.
+                slot.set_stage(Stage::Granted);
                 self.free(slot, None, effects);
                 (None, None)
             }
@@ -286,19 +355,30 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         now: u64,
         effects: &mut Effects<K, V, B>,
     ) -> Lent<V> {
-        let rested = now - self.buckets[bucket].idle[index].since;
-        let (value, slot) = self.take_idle(bucket, index);
-        let is_spent = match slot.record {
-            None => false,
-            Some(record) => {
-                let is_over = self.records.is_over(record, now);
-                self.records.lend(record, now);
-                is_over
-            }
-        };
+        let Idle { value, since, record, .. } = self.take_idle(bucket, index);
+        let mut slot = self.live_slot(bucket, record);
+        let is_spent = self.is_elaborate && self.note_loan(bucket, record, now, effects);
+        if is_spent {
+            slot = slot.because(PoolDestroyReason::Lifetime);
+        }
+        Lent { value, slot, ticket, rested: now - since, is_spent }
+    }
+
+    /// Says whether the worker has been lent though it is too old.
+    fn note_loan(
+        &mut self,
+        bucket: BucketId,
+        record: Option<Index>,
+        now: u64,
+        effects: &mut Effects<K, V, B>,
+    ) -> bool {
+        let is_spent = record.is_some_and(|record| self.records.is_over(record, now));
+        if let Some(record) = record {
+            self.records.lend(record, now);
+        }
         self.doom_expired(Some(bucket), now, effects);
         self.alert(effects);
-        Lent { value, slot, ticket, rested, is_spent }
+        is_spent
     }
 
     fn find_idle(
@@ -365,7 +445,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             (Some(bucket), _) => Lane::Of(bucket),
         };
         let bell = entry.bell.take().expect("a request brings a bell");
-        self.line_up(Waiter::new(ticket, lane, bell, entry.deadline))
+        self.line_up(Waiter::new(ticket, lane, bell, (entry.since, entry.deadline)))
     }
 
     /// Takes a newcomer out of the line again that would have to wait beside as many as may. Of those

@@ -15,10 +15,11 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// Forgets the creation in a slot, if there is one.
     pub(super) fn end_creation(&mut self, slot: &mut Slot) -> bool {
         let stage = slot.stage();
-        if stage == Stage::Creating && self.rules.creates_apart {
+        let has_begun = stage.is_creation() && stage != Stage::Granted;
+        if has_begun && self.rules.creates_apart {
             self.count_apart(slot, false);
         }
-        matches!(stage, Stage::Granted | Stage::Creating)
+        stage.is_creation()
     }
 
     /// Counts creations that go on, on which the indexes over the lanes depend.

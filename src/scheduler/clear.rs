@@ -1,7 +1,8 @@
 //! Clearing: what is idle or queued goes at once, what is out as it comes back.
 
 use super::waiter::WaiterState;
-use super::{Effects, Refusal, Scheduler, Slot};
+use super::{Effects, Refusal, Scheduler, Slot, Stage};
+use crate::PoolDestroyReason::{self, Cleared};
 
 const PARKED: &str = "what was handed to a waiter is parked";
 
@@ -44,14 +45,14 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.generation += 1;
         self.cleared = self.generation;
         self.end_requests(effects);
-        self.doom_all(effects);
+        self.doom_all(Cleared, effects);
     }
 
     /// Gives up every idle worker, and the buckets that nothing else needs.
-    pub(super) fn doom_all(&mut self, effects: &mut Effects<K, V, B>) {
+    pub(super) fn doom_all(&mut self, reason: PoolDestroyReason, effects: &mut Effects<K, V, B>) {
         for bucket in self.buckets.ids() {
             while !self.buckets[bucket].idle.is_empty() {
-                self.doom(bucket, None, effects);
+                self.doom(bucket, reason, None, effects);
             }
             self.sweep(bucket, effects);
         }
@@ -98,10 +99,11 @@ impl<K, V, B> Scheduler<K, V, B> {
             match state {
                 WaiterState::Handed(place) => {
                     let (value, mut slot) = self.parked.remove(place).expect(PARKED);
-                    self.mark_leaving(&mut slot);
+                    self.mark_leaving(&mut slot, Cleared);
                     effects.doom(value, slot, None);
                 }
-                WaiterState::Granted(slot) => {
+                WaiterState::Granted(mut slot) => {
+                    slot.set_stage(Stage::Granted);
                     self.close_slot(slot);
                 }
                 WaiterState::Queued | WaiterState::Refused(_) => {}

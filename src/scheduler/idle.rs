@@ -3,6 +3,7 @@
 use super::bucket::Idle;
 use super::recency::Recency;
 use super::{BucketId, Effects, Index, Scheduler, Slot, Stage, Stamp, WaiterId};
+use crate::PoolDestroyReason::{self, Evicted, Lifetime, Surplus};
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
@@ -29,21 +30,27 @@ impl<K, V, B> Scheduler<K, V, B> {
         record: Option<Index>,
         effects: &mut Effects<K, V, B>,
     ) {
-        if let Some(record) = record {
-            self.records.rest(record, bucket);
+        if self.is_elaborate {
+            self.note_rest(bucket, record);
         }
         if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
-            self.doom(bucket, None, effects);
+            self.doom(bucket, Surplus, None, effects);
         }
         if self.commons.is_some() {
             self.settle(Some(bucket), effects);
-        } else {
+        } else if self.is_elaborate {
             self.alert(effects);
         }
     }
 
+    fn note_rest(&mut self, bucket: BucketId, record: Option<Index>) {
+        if let Some(record) = record {
+            self.records.rest(record, bucket);
+        }
+    }
+
     #[inline]
-    pub(super) fn take_idle(&mut self, bucket: BucketId, index: usize) -> (V, Slot) {
+    pub(super) fn take_idle(&mut self, bucket: BucketId, index: usize) -> Idle<V> {
         let idle = self.buckets[bucket].take_idle(index);
         self.idle -= 1;
         if let (Some(recency), Some(place)) = (&mut self.recency, idle.place) {
@@ -52,34 +59,41 @@ impl<K, V, B> Scheduler<K, V, B> {
         if let Some(record) = idle.record {
             self.records.stir(record, bucket);
         }
-        let stamp = Stamp::new(self.generation, Stage::Live);
-        (idle.value, Slot { bucket: Some(bucket), record: idle.record, stamp })
+        idle
+    }
+
+    /// The slot of a worker that was idle.
+    #[inline]
+    pub(super) fn live_slot(&self, bucket: BucketId, record: Option<Index>) -> Slot {
+        Slot { bucket: Some(bucket), record, stamp: Stamp::new(self.generation, Stage::Live) }
     }
 
     /// Gives up the least recently used idle worker of a bucket.
     pub(super) fn doom(
         &mut self,
         bucket: BucketId,
+        reason: PoolDestroyReason,
         heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
-        self.doom_at(bucket, 0, heir, effects);
+        self.doom_at((bucket, 0), reason, heir, effects);
     }
 
     fn doom_at(
         &mut self,
-        bucket: BucketId,
-        index: usize,
+        (bucket, index): (BucketId, usize),
+        reason: PoolDestroyReason,
         heir: Option<WaiterId>,
         effects: &mut Effects<K, V, B>,
     ) {
-        let (value, mut slot) = self.take_idle(bucket, index);
-        self.mark_leaving(&mut slot);
+        let Idle { value, record, .. } = self.take_idle(bucket, index);
+        let mut slot = self.live_slot(bucket, record);
+        self.mark_leaving(&mut slot, reason);
         effects.doom(value, slot, heir);
     }
 
-    pub(super) fn mark_leaving(&mut self, slot: &mut Slot) {
-        slot.set_stage(Stage::Leaving);
+    pub(super) fn mark_leaving(&mut self, slot: &mut Slot, reason: PoolDestroyReason) {
+        slot.stamp = Stamp::new(slot.generation(), Stage::Leaving).because(reason);
         self.leaving += 1;
         if let Some(id) = slot.bucket {
             self.buckets[id].leaving += 1;
@@ -96,7 +110,8 @@ impl<K, V, B> Scheduler<K, V, B> {
         let Some(bucket) = self.recency.as_ref().and_then(Recency::oldest) else {
             return false;
         };
-        self.doom(bucket, heir, effects);
+        let reason = if heir.is_some() { Evicted } else { Surplus };
+        self.doom(bucket, reason, heir, effects);
         true
     }
 
@@ -130,7 +145,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
         let mut count = 0;
         while let Some(bucket) = self.expired_in(scope, now) {
-            self.doom(bucket, None, effects);
+            self.doom(bucket, PoolDestroyReason::Idle, None, effects);
             count += 1;
         }
         count
@@ -145,7 +160,8 @@ impl<K, V, B> Scheduler<K, V, B> {
             }
             let mut idle = self.buckets[bucket].idle.iter();
             let index = idle.position(|idle| idle.record == Some(record));
-            self.doom_at(bucket, index.expect("the ends are those of idle workers"), None, effects);
+            let index = index.expect("the ends are those of idle workers");
+            self.doom_at((bucket, index), Lifetime, None, effects);
             count += 1;
         }
         count

@@ -2,6 +2,7 @@
 
 use super::waiter::WaiterState;
 use super::{Effects, Scheduler};
+use crate::PoolDestroyReason;
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// What is idle goes at once, what is out as it comes back, and what comes of a creation that has
@@ -14,7 +15,7 @@ impl<K, V, B> Scheduler<K, V, B> {
                 slot.set_generation(self.generation);
             }
         }
-        self.doom_all(effects);
+        self.doom_all(PoolDestroyReason::Invalidated, effects);
         self.alert(effects);
     }
 }

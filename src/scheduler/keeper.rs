@@ -22,6 +22,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             return Some(0);
         }
         let due = self.next_due();
+        self.is_elaborate = true;
         self.keeper = Some(Keeper { bell, alarm: due.unwrap_or(u64::MAX), creates });
         due
     }
@@ -33,7 +34,8 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Whether too few workers are idle, and there is room for one more.
     pub(crate) fn lacks_reserve(&self) -> bool {
-        self.idle < self.rules.reserve && self.has_spare_room(self.buckets.sole())
+        // Those that are asked whether they are to stay will be there again, or be missed then.
+        self.idle + self.asked < self.rules.reserve && self.has_spare_room(self.buckets.sole())
     }
 
     /// Opens a slot for a worker in reserve.

@@ -42,6 +42,7 @@ mod retain;
 mod rules;
 mod settle;
 mod stamp;
+mod tally;
 mod waiter;
 
 #[cfg(any(test, fuzzing))]
@@ -59,15 +60,18 @@ use self::record::Records;
 use self::stamp::{Stage, Stamp};
 use self::waiter::Waiter;
 
+use crate::PoolDestroyReason;
+
 pub(crate) use self::acquire::{Entered, Entry, Grant, Lent, Wish};
 pub(crate) use self::bucket::BucketId;
 pub(crate) use self::clear::ClearId;
 pub(crate) use self::counts::{Counts, Phase};
 pub(crate) use self::effects::{Doomed, Effect, Effects};
 pub(crate) use self::record::{Life, Record};
-pub(crate) use self::release::{Birth, ReturnPlan};
+pub(crate) use self::release::{Arrival, Birth, ReturnPlan};
 pub(crate) use self::retain::Taken;
 pub(crate) use self::rules::{Rules, Sharing};
+pub(crate) use self::tally::{End, How, Standing, Tally};
 #[cfg(fuzzing)]
 pub(crate) use self::tests::bytes::live;
 pub(crate) use self::waiter::{Lane, Ticket, WaiterId};
@@ -106,6 +110,19 @@ impl Slot {
     fn set_generation(&mut self, generation: u64) {
         self.stamp = Stamp::new(generation, self.stage());
     }
+
+    /// Says why the worker in it goes.
+    pub(crate) fn because(mut self, reason: PoolDestroyReason) -> Self {
+        self.stamp = self.stamp.because(reason);
+        self
+    }
+
+    /// Says that nothing came of the creation in it.
+    pub(crate) fn has_failed(&mut self) {
+        if self.stage() == Stage::Creating {
+            self.set_stage(Stage::Failed);
+        }
+    }
 }
 
 /// What a request is refused with.
@@ -136,6 +153,9 @@ pub(crate) struct Scheduler<K, V, B> {
     clears: BTreeMap<ClearId, Option<B>>,
     /// Why nothing is given out, if so.
     shut: Option<Refusal>,
+    /// Whether there is more to see to than workers and requests: their times, their records, a keeper.
+    /// Most pools have nothing of that, and find it out at one look.
+    is_elaborate: bool,
     /// Slots of all buckets, and of creations for none in particular.
     slots: usize,
     /// Those of `slots` that are creations, for a known bucket or not.
@@ -144,6 +164,8 @@ pub(crate) struct Scheduler<K, V, B> {
     leaving: usize,
     /// Idle workers of all buckets.
     idle: usize,
+    /// Workers that were idle, and were taken out to be asked.
+    asked: usize,
     last_ticket: u64,
     /// The latest time that an event has brought.
     latest: u64,
@@ -158,6 +180,7 @@ pub(crate) struct Scheduler<K, V, B> {
     recency: Option<Recency>,
     commons: Option<Box<Commons>>,
     keeper: Option<Keeper<B>>,
+    tally: Tally,
 }
 
 impl<K, V, B> Scheduler<K, V, B> {
@@ -174,10 +197,12 @@ impl<K, V, B> Scheduler<K, V, B> {
             cleared: 0,
             clears: BTreeMap::new(),
             shut: None,
+            is_elaborate: rules.idle_timeout.is_some(),
             slots: 0,
             creating: 0,
             leaving: 0,
             idle: 0,
+            asked: 0,
             last_ticket: 0,
             latest: 0,
             buckets: Buckets::new(sole),
@@ -188,6 +213,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             recency: rules.orders_across().then(Recency::new),
             commons,
             keeper: None,
+            tally: Tally::default(),
         }
     }
 
@@ -252,6 +278,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Uncounts a slot, whose bucket may now be swept.
     fn close_slot(&mut self, mut slot: Slot) -> Option<BucketId> {
+        self.count_end(&slot);
         let was_leaving = usize::from(slot.stage() == Stage::Leaving);
         let was_creation = usize::from(self.end_creation(&mut slot));
         self.slots -= 1;

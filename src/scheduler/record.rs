@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::arena::Arena;
 use super::{BucketId, Index, Scheduler, Slot};
+use crate::PoolDestroyReason;
 
 /// What is kept of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,15 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// What is kept of the worker in this slot.
     pub(crate) fn record(&self, slot: &Slot) -> Option<Record> {
         slot.record.map(|record| self.records.all[record])
+    }
+
+    /// Why a worker goes that is spent.
+    pub(super) fn reason_of_spent(&self, slot: &Slot, now: u64) -> PoolDestroyReason {
+        if slot.record.is_some_and(|record| self.records.is_over(record, now)) {
+            PoolDestroyReason::Lifetime
+        } else {
+            PoolDestroyReason::Uses
+        }
     }
 
     /// Whether the worker has been used as often, or has lived as long, as it may.

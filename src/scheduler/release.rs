@@ -1,7 +1,8 @@
 //! Events of a slot: a creation ends, a worker comes back, a worker is gone.
 
 use super::record::Life;
-use super::{BucketId, Effects, Lane, Refusal, Scheduler, Slot, Stage, WaiterId};
+use super::{BucketId, Effects, How, Lane, Refusal, Scheduler, Slot, Stage, Standing, WaiterId};
+use crate::PoolDestroyReason as Reason;
 
 /// What becomes of a worker that comes back.
 #[derive(Debug)]
@@ -10,10 +11,22 @@ pub(crate) enum ReturnPlan {
     Hand { to: WaiterId, past: Option<WaiterId> },
     /// To the idle ones of this bucket.
     Keep(BucketId),
-    /// Destroyed: it is of before, there are too many, or nothing idle may be kept.
-    Destroy,
+    /// Destroyed: it is of before or spent, there are too many, or nothing idle may be kept.
+    Destroy(Reason),
     /// Destroyed, so that this waiter can create in its slot.
     MakeWay(WaiterId),
+}
+
+/// A worker that has just been created.
+#[derive(Debug)]
+pub(crate) struct Arrival<'a, K> {
+    /// Its bucket, where the request was for any.
+    pub(crate) bucket: Option<(u64, &'a K)>,
+    /// What is kept of it, if anything is.
+    pub(crate) life: Option<Life>,
+    /// How long its creation took, in nanoseconds.
+    pub(crate) took: u64,
+    pub(crate) now: u64,
 }
 
 /// What becomes of a worker that has just been created.
@@ -33,20 +46,24 @@ pub(crate) enum Birth {
 impl<K: Eq, V, B> Scheduler<K, V, B> {
     /// A creation has ended well. Unless the worker is welcome, `slot` stays as it was.
     ///
-    /// `bucket` names the worker's bucket where the request was for any; `spare_key` is its key,
-    /// should it be new.
+    /// `spare_key` is the key of the worker's bucket, should that be new.
     pub(crate) fn created(
         &mut self,
         slot: &mut Slot,
-        bucket: Option<(u64, &K)>,
+        arrival: Arrival<'_, K>,
         spare_key: &mut Option<K>,
-        life: (Option<Life>, u64),
+        standing: &mut Standing,
         effects: &mut Effects<K, V, B>,
     ) -> Birth {
-        let birth = self.admit(slot, bucket, spare_key, life, effects);
-        if birth == Birth::Welcome {
-            // Somebody may have waited for nothing but the end of this creation.
-            self.settle(slot.bucket, effects);
+        let birth = self.admit(slot, arrival, spare_key, effects);
+        match birth {
+            Birth::Welcome => {
+                self.tally.serve(standing, How::ByCreation);
+                // Somebody may have waited for nothing but the end of this creation.
+                self.settle(slot.bucket, effects);
+            }
+            Birth::Refused(refusal) => self.tally.fail(standing, refusal.into()),
+            Birth::Full | Birth::Outdated => {}
         }
         birth
     }
@@ -56,12 +73,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     pub(crate) fn created_spare(
         &mut self,
         slot: &mut Slot,
-        bucket: Option<(u64, &K)>,
+        arrival: Arrival<'_, K>,
         spare_key: &mut Option<K>,
-        life: (Option<Life>, u64),
         effects: &mut Effects<K, V, B>,
     ) -> Birth {
-        let birth = self.admit(slot, bucket, spare_key, life, effects);
+        let birth = self.admit(slot, arrival, spare_key, effects);
         if birth == Birth::Welcome {
             slot.set_stage(Stage::New);
             slot.record.into_iter().for_each(|record| self.records.forget_use(record));
@@ -72,16 +88,21 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     fn admit(
         &mut self,
         slot: &mut Slot,
-        bucket: Option<(u64, &K)>,
+        arrival: Arrival<'_, K>,
         spare_key: &mut Option<K>,
-        (life, now): (Option<Life>, u64),
         effects: &mut Effects<K, V, B>,
     ) -> Birth {
+        let Arrival { bucket, life, took, now } = arrival;
         let now = self.advance(now);
+        self.tally.created += 1;
+        self.tally.creation_time = self.tally.creation_time.saturating_add(took);
         if self.is_cleared(slot) {
+            self.tally.destroy(Reason::Cleared);
+            slot.set_stage(Stage::Vain);
             return Birth::Refused(self.ended());
         }
         if !self.is_current(slot) {
+            self.tally.destroy(Reason::Invalidated);
             slot.set_generation(self.generation);
             return Birth::Outdated;
         }
@@ -90,6 +111,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             let found = self.buckets.find(hash, key);
             let is_full = |id| self.buckets[id].slots >= self.rules.bucket_limit;
             if found != expected && found.is_some_and(is_full) {
+                self.tally.destroy(Reason::Surplus);
+                slot.set_stage(Stage::Vain);
                 return Birth::Full;
             }
             slot.bucket = found.or_else(|| {
@@ -109,7 +132,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         self.end_creation(&mut Slot { bucket: expected, record: None, stamp: slot.stamp });
         self.creating -= 1;
         slot.set_stage(Stage::Live);
-        slot.record = life.map(|life| self.records.open(life, now));
+        if let Some(life) = life {
+            self.is_elaborate = true;
+            slot.record = Some(self.records.open(life, now));
+        }
         if let Some(expected) = expected {
             self.sweep(expected, effects);
         }
@@ -130,24 +156,27 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         // What has not been out need not go before whoever it was created for has had it.
         let is_new = slot.stage() == Stage::New;
         let is_spent = |record| !is_new && self.is_spent(record, now);
-        if !self.is_current(slot) || slot.record.is_some_and(is_spent) {
-            return ReturnPlan::Destroy;
+        if !self.is_current(slot) {
+            return ReturnPlan::Destroy(self.reason_of_before(slot));
+        }
+        if self.is_elaborate && slot.record.is_some_and(is_spent) {
+            return ReturnPlan::Destroy(self.reason_of_spent(slot, now));
         }
         let Some(bucket) = slot.bucket else {
-            return ReturnPlan::Destroy;
+            return ReturnPlan::Destroy(Reason::Surplus);
         };
         let Some(commons) = &self.commons else {
             let home = &self.buckets[bucket];
             return match self.waiters.first(&home.line) {
                 Some(to) if is_new => ReturnPlan::Hand { to, past: None },
-                _ if home.retiring > 0 => ReturnPlan::Destroy,
+                _ if home.retiring > 0 => ReturnPlan::Destroy(Reason::Surplus),
                 Some(to) => ReturnPlan::Hand { to, past: None },
-                None if self.rules.bucket_idle_limit == 0 => ReturnPlan::Destroy,
+                None if self.rules.bucket_idle_limit == 0 => ReturnPlan::Destroy(Reason::Surplus),
                 None => ReturnPlan::Keep(bucket),
             };
         };
         if commons.retiring > 0 && !is_new {
-            return ReturnPlan::Destroy;
+            return ReturnPlan::Destroy(Reason::Surplus);
         }
         let mut fits = |lane: &Lane| match *lane {
             Lane::Any | Lane::AnyOnceRoom(_) => true,
@@ -156,7 +185,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let Some((&to, _)) = commons.heads.iter().find(|(_, lane)| fits(lane)) else {
             return match commons.retiring {
                 0 => ReturnPlan::Keep(bucket),
-                _ => ReturnPlan::Destroy,
+                _ => ReturnPlan::Destroy(Reason::Surplus),
             };
         };
         match self.claimant().filter(|&claimant| claimant < to) {
@@ -189,13 +218,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 }
                 self.hand(to, value, slot, effects);
             }
-            ReturnPlan::Destroy => {
-                self.mark_leaving(&mut slot);
+            ReturnPlan::Destroy(reason) => {
+                self.mark_leaving(&mut slot, reason);
                 effects.doom(value, slot, None);
             }
             ReturnPlan::MakeWay(heir) => {
                 self.promise(heir);
-                self.mark_leaving(&mut slot);
+                self.mark_leaving(&mut slot, Reason::Evicted);
                 effects.doom(value, slot, Some(heir));
             }
         }

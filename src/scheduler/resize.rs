@@ -1,6 +1,7 @@
 //! Changing how many slots there may be.
 
 use super::{BucketId, Effects, Scheduler};
+use crate::PoolDestroyReason;
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// Sets the limit of every bucket or, where they share one, the target.
@@ -20,7 +21,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         self.rules.bucket_limit = limit;
         for id in self.buckets.ids() {
             while self.excess(Some(id)) > 0 && !self.buckets[id].idle.is_empty() {
-                self.doom(id, None, effects);
+                self.doom(id, PoolDestroyReason::Surplus, None, effects);
             }
             self.buckets[id].retiring = self.excess(Some(id));
             self.settle(Some(id), effects);

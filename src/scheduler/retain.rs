@@ -2,6 +2,7 @@
 
 use super::bucket::Idle;
 use super::{Effects, ReturnPlan, Scheduler, Slot};
+use crate::PoolDestroyReason as Reason;
 
 /// A worker that was idle, and its place among the others.
 #[derive(Debug)]
@@ -21,11 +22,18 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             while let Some(oldest) = self.buckets[bucket].idle.front() {
                 let (since, place) = (oldest.since, oldest.place);
                 let order = place.and_then(|it| self.recency.as_ref().map(|all| all.order(it)));
-                let (value, slot) = self.take_idle(bucket, 0);
+                let Idle { value, record, .. } = self.take_idle(bucket, 0);
+                let slot = self.live_slot(bucket, record);
                 all.push(Taken { value, slot, since, order });
             }
         }
+        self.asked += all.len();
         all
+    }
+
+    /// So many of those that were taken out have been asked, and are given back or destroyed.
+    pub(crate) fn have_been_asked(&mut self, count: usize) {
+        self.asked -= count;
     }
 
     /// Carries the plan out for a worker that comes back unused; an idle one has its place again, if
@@ -42,7 +50,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let bucket = match plan {
             ReturnPlan::Keep(bucket) => bucket,
             ReturnPlan::Hand { .. } if self.has_expired(since, now) => {
-                return self.commit_return(ReturnPlan::Destroy, slot, value, now, effects);
+                return self.commit_return(
+                    ReturnPlan::Destroy(Reason::Idle),
+                    slot,
+                    value,
+                    now,
+                    effects,
+                );
             }
             plan => return self.commit_return(plan, slot, value, now, effects),
         };

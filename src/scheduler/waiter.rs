@@ -49,6 +49,10 @@ pub(crate) struct Waiter<B> {
     pub(super) promised: bool,
     /// Returned workers that went to a younger waiter while this one could have used their slot.
     pub(super) passed: u32,
+    /// Whether it was not given anything by its own event.
+    pub(super) waits: bool,
+    /// Since when it waits, in nanoseconds.
+    pub(super) since: u64,
     /// When it has waited long enough, in nanoseconds.
     pub(super) deadline: Option<u64>,
 }
@@ -65,7 +69,12 @@ pub(super) enum WaiterState {
 }
 
 impl<B> Waiter<B> {
-    pub(super) fn new(ticket: Ticket, lane: Lane, bell: B, deadline: Option<u64>) -> Self {
+    pub(super) fn new(
+        ticket: Ticket,
+        lane: Lane,
+        bell: B,
+        (since, deadline): (u64, Option<u64>),
+    ) -> Self {
         Self {
             ticket,
             lane,
@@ -75,6 +84,8 @@ impl<B> Waiter<B> {
             younger: None,
             promised: false,
             passed: 0,
+            waits: false,
+            since,
             deadline,
         }
     }

@@ -7,6 +7,7 @@ use tokio::runtime;
 use tokio::task::JoinHandle;
 
 use super::creation::Spare;
+use super::lock::Lock;
 use super::request::{Hashed, Request};
 use super::vacancy::Vacancy;
 use super::{Fragile, Shell, Trade};
@@ -16,7 +17,11 @@ use crate::PoolError;
 /// what comes of them is for whoever waits, or becomes idle.
 ///
 /// Each keeps the waker of the task that asked, whose destructor may panic.
-pub(super) struct Apart<T: Trade>(Vec<Fragile<JoinHandle<Spare<T>>>>);
+pub(super) struct Apart<T: Trade> {
+    creations: Vec<Fragile<JoinHandle<Spare<T>>>>,
+    /// After which one of them goes on.
+    last_error: Option<Arc<Lock<Option<PoolError>>>>,
+}
 
 /// How a creation has ended that is of no use to its request.
 pub(super) enum Ended<T: Trade> {
@@ -27,11 +32,11 @@ pub(super) enum Ended<T: Trade> {
 
 impl<T: Trade> Apart<T> {
     pub(super) fn new() -> Self {
-        Self(Vec::new())
+        Self { creations: Vec::new(), last_error: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.creations.is_empty()
     }
 
     /// Begins a creation. Gives the slot back where there is no runtime to go on in.
@@ -43,21 +48,28 @@ impl<T: Trade> Apart<T> {
     ) -> Result<(), Vacancy<T>> {
         let Ok(runtime) = runtime::Handle::try_current() else { return Err(vacancy) };
         let shell = Fragile::new(Arc::clone(shell));
-        let creation = async move { shell.create_spare(request, vacancy).await };
+        let last_error = Arc::clone(self.last_error.get_or_insert_default());
+        let note = move |error| drop(last_error.with(|last| last.replace(error)));
+        let creation = async move { shell.create_spare(request, vacancy, note).await };
         #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
-        self.0.push(Fragile::new(runtime.spawn(creation)));
+        self.creations.push(Fragile::new(runtime.spawn(creation)));
         Ok(())
+    }
+
+    /// The last error after which one of them goes on.
+    pub(super) fn take_last_error(&self) -> Option<PoolError> {
+        self.last_error.as_ref()?.with(Option::take)
     }
 
     /// Whether one of them has ended in vain. Its panic goes on here, for it is this request's.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<T>> {
         let mut next = 0;
-        while let Some(creation) = self.0.get_mut(next) {
+        while let Some(creation) = self.creations.get_mut(next) {
             let Poll::Ready(ended) = Pin::new(&mut **creation).poll(cx) else {
                 next += 1;
                 continue;
             };
-            drop(self.0.swap_remove(next));
+            drop(self.creations.swap_remove(next));
             match ended {
                 Ok(Ok(None)) => {}
                 Ok(Ok(Some(class))) => return Poll::Ready(Ended::Full(class)),

@@ -14,16 +14,16 @@ use crate::{PoolError, PoolResult};
 pub(super) type Spare<T> = PoolResult<Option<Hashed<<T as Trade>::Key>>>;
 
 impl<T: Trade> Shell<T> {
-    /// Creates a worker as the pool's options say.
+    /// Creates a worker as the pool's options say. `note` is told the errors after which it goes on.
     pub(super) async fn create(
         &self,
         key: Option<T::Key>,
-        last_error: &mut Option<Box<PoolError>>,
+        note: impl FnMut(PoolError) + Send,
     ) -> PoolResult<Unit<T>> {
         match &self.policy.creation {
             None => self.trade.create(key).await,
             // Boxed, for a timer is large and most pools have none.
-            Some(policy) => Box::pin(self.attempt(policy, key, last_error)).await,
+            Some(policy) => Box::pin(self.attempt(policy, key, note)).await,
         }
     }
 
@@ -33,7 +33,7 @@ impl<T: Trade> Shell<T> {
         &self,
         policy: &CreationPolicy,
         key: Option<T::Key>,
-        last_error: &mut Option<Box<PoolError>>,
+        mut note: impl FnMut(PoolError) + Send,
     ) -> PoolResult<Unit<T>> {
         let key = Fragile::new(key);
         let mut delays = policy.delays();
@@ -53,7 +53,7 @@ impl<T: Trade> Shell<T> {
                 return Err(error);
             }
             let Some(delay) = delays.next() else { return Err(error) };
-            *last_error = Some(Box::new(error));
+            note(error);
             timed(Box::pin(sleep(delay))).await;
         }
     }
@@ -64,10 +64,17 @@ impl<T: Trade> Shell<T> {
         self: &Arc<Self>,
         request: Request<T::Key>,
         mut vacancy: Vacancy<T>,
+        mut note: impl FnMut(PoolError) + Send,
     ) -> Spare<T> {
         loop {
-            let unit = self.create(request.key(), &mut None).await?;
-            match vacancy.fill(unit, matches!(request, Request::Any), true) {
+            let unit = match self.create(request.key(), &mut note).await {
+                Ok(unit) => unit,
+                Err(error) => {
+                    vacancy.has_failed();
+                    return Err(error);
+                }
+            };
+            match vacancy.fill(unit, matches!(request, Request::Any), None) {
                 Filled::Loan(_) | Filled::Banked => return Ok(None),
                 Filled::Refused(refusal) => return Err(refused(refusal)),
                 Filled::Outdated(same) => vacancy = same,
@@ -87,6 +94,8 @@ impl<T: Trade> Shell<T> {
     ) -> PoolResult<usize> {
         self.check_valid()?;
         self.start_keeper();
+        // What has expired is no worker for anybody.
+        self.expire().1.resume();
         let mut created = 0;
         loop {
             let wish = request.wish(None);
@@ -95,7 +104,7 @@ impl<T: Trade> Shell<T> {
             let Some(slot) = slot.map_err(refused)? else { return Ok(created) };
             let vacancy = Vacancy::new(slot, self);
             drop(spare_key);
-            match self.create_spare(request.same(), vacancy).await? {
+            match self.create_spare(request.same(), vacancy, drop).await? {
                 Some(_full) => return Ok(created),
                 None => created += 1,
             }

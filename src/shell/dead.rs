@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::aftermath::Aftermath;
 use super::{Loan, Shell, Trade, Unit};
-use crate::scheduler::{Doomed, Slot};
+use crate::scheduler::{Doomed, Slot, Standing};
 
 /// Workers that a request was given in vain, and the slots that it holds because of them. Dropping
 /// it destroys the ones and gives back the others.
@@ -51,13 +51,16 @@ impl<'a, T: Trade> Dead<'a, T> {
     }
 
     /// Lends the one that was added last, unless it has been given up with all of before.
-    pub(super) fn revive(&mut self) -> Option<Loan<T>> {
+    pub(super) fn revive(&mut self, standing: &mut Standing) -> Option<Loan<T>> {
         let shell = self.shell;
-        let last = self.last()?;
-        if !shell.books.with(|books| books.is_current(last)) {
-            return None;
+        let (unit, slot) = self.workers.pop()?;
+        match shell.books.with(|books| books.revive(slot, standing)) {
+            Ok(slot) => Some(Loan::new(unit, slot, shell)),
+            Err(slot) => {
+                self.workers.push((unit, slot));
+                None
+            }
         }
-        self.workers.pop().map(|(unit, slot)| Loan::new(unit, slot, shell))
     }
 
     /// Destroys the workers, so that their slots are empty, and lends those.

@@ -13,7 +13,7 @@ use super::{BookEffects, Books, Shell, Trade};
 use crate::error::invalid_config;
 use crate::limits::{Limits, limit};
 use crate::scheduler::{ClearId, Counts};
-use crate::{PoolResult, PoolRetained, PoolStatus};
+use crate::{PoolResult, PoolRetained, PoolStatistics, PoolStatus};
 
 /// A pool's hold on its shells. Guards share them, but not this: when the pool is dropped, idle
 /// workers go at once, and those that are out as they come back.
@@ -133,6 +133,15 @@ impl<T: Trade> Handle<T> {
             counts = [counts, books.counts()].into_iter().sum();
         });
         PoolStatus::new(counts)
+    }
+
+    pub(crate) fn statistics(&self) -> PoolStatistics {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        Lock::with_all(self.parts.iter().map(|part| &part.books), |books| {
+            parts.push((books.tally(), books.counts()));
+        });
+        let tally = parts.iter().map(|(tally, _)| tally).sum();
+        PoolStatistics::new(tally, parts.iter().map(|(_, counts)| *counts).sum())
     }
 
     /// What there is of this key.

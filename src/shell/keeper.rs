@@ -274,7 +274,7 @@ fn pauses() -> ExponentialBackoff {
 
 async fn create<T: Trade>(vacancy: Vacancy<T>, part: Fragile<Arc<Shell<T>>>) -> PoolResult<bool> {
     let request = part.any();
-    part.create_spare(request, vacancy).await.map(|full| full.is_none())
+    part.create_spare(request, vacancy, drop).await.map(|full| full.is_none())
 }
 
 impl<T: Trade> Burial<T> {

@@ -4,6 +4,7 @@ use std::thread;
 
 use super::aftermath::{Aftermath, ask};
 use super::{BookEffects, Books, Errands, Filed, Fragile, Shell, Trade, Unit};
+use crate::PoolDestroyReason as Reason;
 use crate::scheduler::{Record, ReturnPlan, Slot};
 
 /// A borrowed worker. Dropping it gives the worker back.
@@ -36,7 +37,8 @@ impl<T: Trade> Loan<T> {
     pub(crate) fn detach(mut self) -> T::Worker {
         let Held { unit, slot, shell } = self.0.take().expect(HELD);
         let Filed { worker, key } = unit;
-        let (worker, mut aftermath) = (Fragile::new(worker), shell.free(slot));
+        let (worker, mut aftermath) =
+            (Fragile::new(worker), shell.free(slot.because(Reason::Detached)));
         aftermath.run(|| drop(key));
         // The last one out drops the factory.
         aftermath.run(|| drop(shell));
@@ -46,7 +48,7 @@ impl<T: Trade> Loan<T> {
     /// Destroys the worker, well or not.
     pub(crate) fn discard(mut self) {
         let Held { unit, slot, shell } = self.0.take().expect(HELD);
-        let mut aftermath = shell.destroy(unit, slot);
+        let mut aftermath = shell.destroy(unit, slot.because(Reason::Discarded));
         aftermath.run(|| drop(shell));
         aftermath.resume();
     }
@@ -90,8 +92,13 @@ impl<T: Trade> Shell<T> {
     fn take_back(self: &Arc<Self>, unit: Unit<T>, slot: Slot) -> Aftermath {
         // A worker that a panic has left in the middle of something is not to be trusted.
         let is_half_used = thread::panicking() && !self.policy.keeps_on_panic;
-        if is_half_used || !ask(|| T::is_well(&unit)).unwrap_or(false) {
-            return self.destroy(unit, slot);
+        if is_half_used {
+            return self.destroy(unit, slot.because(Reason::Panicked));
+        }
+        match ask(|| T::is_well(&unit)) {
+            Ok(true) => {}
+            Ok(false) => return self.destroy(unit, slot),
+            Err(_) => return self.destroy(unit, slot.because(Reason::Panicked)),
         }
         let now = self.clock.now();
         // Most returns leave nothing to do, and need nothing to see to it.
@@ -135,7 +142,7 @@ impl<T: Trade> Shell<T> {
                     false
                 })
         });
-        let plan = if question.is_none() { plan } else { ReturnPlan::Destroy };
+        let plan = if question.is_none() { plan } else { ReturnPlan::Destroy(Reason::Panicked) };
         (plan, question)
     }
 }

@@ -14,6 +14,12 @@ pub(super) struct Lock<T>(Mutex<T>);
 impl<T> UnwindSafe for Lock<T> {}
 impl<T> RefUnwindSafe for Lock<T> {}
 
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T> Lock<T> {
     pub(super) fn new(value: T) -> Self {
         Self(Mutex::new(value))

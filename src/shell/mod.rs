@@ -5,6 +5,7 @@
 //! each place in the line in those of a [`Waiting`](waiting::Waiting); their `Drop` gives it back,
 //! on every way out.
 
+mod account;
 mod acquire;
 mod aftermath;
 mod apart;

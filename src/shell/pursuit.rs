@@ -1,12 +1,13 @@
 use std::future::poll_fn;
 use std::mem;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::time::timeout_at;
 
+use super::account::Account;
 use super::aftermath::Aftermath;
 use super::apart::{Apart, Ended};
 use super::bell::{Bell, Notify};
@@ -17,7 +18,7 @@ use super::waiting::{Served, Waiting};
 use super::within::{once, timed, within};
 use super::{Dead, Fragile, Loan, Shell, Trade};
 use crate::error::{refused, timed_out};
-use crate::scheduler::{Entered, Entry, Refusal, Ticket};
+use crate::scheduler::{End, Entered, Entry, How, Refusal, Standing, Ticket};
 use crate::{PoolError, PoolResult};
 
 /// A request that its first look has not served.
@@ -35,6 +36,10 @@ pub(crate) struct Pursuit<'a, T: Trade> {
     /// A request takes its worker first, and lets dead ones go after.
     dead: Dead<'a, T>,
     step: Step,
+    /// What is counted of it.
+    account: Account<'a, T>,
+    /// Since when it waits, by the pool's clock.
+    since: Option<u64>,
     /// Creations that go on apart from it.
     apart: Apart<T>,
     /// Why its last attempt at a worker failed.
@@ -88,8 +93,10 @@ impl<T: Trade> Shell<T> {
             let fresh = self.fresh_for;
             let mut errands = self.errands();
             let effects = &mut errands.effects;
-            let lent =
-                self.books.with(|books| books.try_lend(wish, (now, fresh), T::serves, effects));
+            let place = (pursuit.ticket, &mut pursuit.account.standing);
+            let lent = self
+                .books
+                .with(|books| books.try_lend(wish, place, (now, fresh), T::serves, effects));
             let found = lent.map_err(refused)?.map(|lent| self.examine(lent));
             match errands.run_before(found) {
                 None => return Ok(None),
@@ -112,6 +119,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             full: None,
             dead: Dead::new(shell),
             step: Step::Waiting,
+            account: Account::new(shell),
+            since: None,
             apart: Apart::new(),
             last_error: None,
         }
@@ -131,6 +140,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// Goes on until the request is served: by an idle worker, one that somebody returns, or a new
     /// one; but no longer than `limit`, or else than the pool allows.
     pub(crate) async fn finish(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
+        let mut rest = pin!(self.go_through(limit));
+        poll_fn(|cx| poll_seldom(rest.as_mut(), cx)).await
+    }
+
+    async fn go_through(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
         self.shell.check_valid()?;
         self.shell.start_keeper();
         let limit = limit.or(self.shell.policy.acquire_timeout);
@@ -147,15 +161,24 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             }
         };
         result.map_err(|stop| match stop {
-            Stop::Failed(error) => error,
+            Stop::Failed(error) => {
+                self.account.fail(End::Failed);
+                error
+            }
             Stop::Refused(Refusal::TimedOut) => {
+                self.account.fail(End::TimedOut);
                 let wish = self.request.wish(None);
                 let counts = self.shell.books.with(|books| books.counts_for(wish));
                 let limit = limit.unwrap_or_default();
                 let step = if self.apart.is_empty() { self.step } else { Step::Creating };
-                timed_out(step, limit, &counts, self.last_error.take().map(|it| *it))
+                let own = self.last_error.take().map(|error| *error);
+                let last_error = own.or_else(|| self.apart.take_last_error());
+                timed_out(step, limit, &counts, last_error)
             }
-            Stop::Refused(refusal) => refused(refusal),
+            Stop::Refused(refusal) => {
+                self.account.fail(refusal.into());
+                refused(refusal)
+            }
         })
     }
 
@@ -181,19 +204,23 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             self.ticket = Some(waiting.ticket());
             let heard =
                 poll_fn(|cx| match (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx)) {
+                    (Poll::Ready(ended), Poll::Pending) => Poll::Ready(Err(ended)),
                     // A worker that it has been given by now is its own; another creation is not begun.
-                    (Poll::Ready(ended), Poll::Pending | Poll::Ready(Ok(Served::Create(_)))) => {
+                    (Poll::Ready(ended), Poll::Ready(collected)) if collected.is_creation() => {
                         Poll::Ready(Err(ended))
                     }
-                    (ended, Poll::Ready(served)) => {
+                    (ended, Poll::Ready(mut collected)) => {
                         // Not at the end, where a panic in it would lose what was served.
-                        drop(ended);
-                        Poll::Ready(Ok(served))
+                        collected.aftermath.run(|| drop(ended));
+                        Poll::Ready(Ok(collected))
                     }
                     (Poll::Pending, Poll::Pending) => Poll::Pending,
                 });
             let served = match heard.await {
-                Ok(served) => served?,
+                Ok(collected) => {
+                    self.account.standing = collected.standing;
+                    collected.aftermath.resume_instead_of(collected.served)?
+                }
                 Err(Ended::Failed(error)) => return Err(error.into()),
                 Err(Ended::Full(class)) => {
                     self.full = Some(class);
@@ -237,8 +264,16 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn create_in(&mut self, mut vacancy: Vacancy<T>) -> Result<Option<Loan<T>>, Stop> {
         let shell = self.shell;
         loop {
-            let unit = shell.create(self.request.key(), &mut self.last_error).await?;
-            match vacancy.fill(unit, matches!(self.request, Request::Any), false) {
+            let note = |error| self.last_error = Some(Box::new(error));
+            let unit = match shell.create(self.request.key(), note).await {
+                Ok(unit) => unit,
+                Err(error) => {
+                    vacancy.has_failed();
+                    return Err(error.into());
+                }
+            };
+            let standing = Some(&mut self.account.standing);
+            match vacancy.fill(unit, matches!(self.request, Request::Any), standing) {
                 Filled::Loan(loan) => return Ok(Some(loan)),
                 Filled::Banked => return Ok(None),
                 Filled::Refused(refusal) => return Err(refusal.into()),
@@ -255,12 +290,14 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// Recycles the last worker, which is among the dead so that it is destroyed if this ends early.
     async fn recycle(&mut self) -> Option<Loan<T>> {
         let shell = self.shell;
+        let standing = &mut self.account.standing;
+        shell.books.with(|books| books.resume(standing));
         let unit = self.dead.last_mut()?;
         let recycling = shell.trade.recycle(unit);
         let recycled = within(shell.policy.recycle_timeout, "recycle()", recycling).await;
         self.step = Step::Waiting;
         match recycled {
-            Ok(()) => self.dead.revive(),
+            Ok(()) => self.dead.revive(&mut self.account.standing),
             Err(error) => {
                 self.last_error = Some(Box::new(error));
                 None
@@ -280,20 +317,27 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let Vain { ticket, dead, is_due } = vain;
         self.ticket = Some(ticket);
         self.dead.append(dead);
+        if self.account.standing == Standing::New {
+            // By its first look.
+            self.account.standing = Standing::Served(How::AtOnce);
+        }
         if is_due {
             self.step = Step::Recycling;
         }
     }
 
     /// Looks for another idle worker.
-    fn look_again(&self) -> Option<Result<Loan<T>, Vain<'a, T>>> {
+    fn look_again(&mut self) -> Option<Result<Loan<T>, Vain<'a, T>>> {
         let shell = self.shell;
         let place = (self.ticket?, self.dead.last()?);
         let wish = self.request.wish(self.full.as_ref());
         let now = shell.clock.now();
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
-        let lent = shell.books.with(|books| books.lend_again(wish, place, now, T::serves, effects));
+        let standing = &mut self.account.standing;
+        let lent = shell
+            .books
+            .with(|books| books.lend_again(wish, place, standing, now, T::serves, effects));
         let found = lent.map(|lent| shell.examine(lent));
         errands.run_before(found)
     }
@@ -307,11 +351,13 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let (bell, listener) = Notify::new();
         let mut bell = Some(Bell::Request(bell));
         let now = shell.clock.now();
+        let since = *self.since.get_or_insert_with(|| shell.clock.read());
+        let standing = &mut self.account.standing;
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
         let entered = shell.with(effects, |books, effects| {
             let (bell, spare_key) = (&mut bell, &mut *spare_key);
-            let entry = Entry { wish, ticket, deadline, held, bell, spare_key };
+            let entry = Entry { wish, ticket, since, deadline, held, bell, spare_key, standing };
             books.enter(entry, now, T::serves, effects)
         })?;
         let mut aftermath = errands.ring();
@@ -327,6 +373,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// Lets go of all that a request holds. Not at the end of a function, where a panic in it would
     /// lose the loan.
     fn end_with(&mut self, loan: Loan<T>) -> Loan<T> {
+        self.account.close();
         let mut aftermath = Aftermath::default();
         if !self.dead.is_empty() {
             aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
@@ -343,4 +390,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
         aftermath.resume_instead_of(loan)
     }
+}
+
+/// Not inlined, so that a request which is served at its first look has nothing of this on its way.
+#[cold]
+#[inline(never)]
+fn poll_seldom<F: Future>(future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    future.poll(cx)
 }

@@ -2,11 +2,14 @@ use std::sync::Arc;
 
 use super::aftermath::{Aftermath, ask};
 use super::{Errands, Shell, Trade};
+use crate::PoolDestroyReason as Reason;
 use crate::scheduler::Taken;
 
 /// Idle workers that were taken out to be asked. Dropping it puts those back that are left.
 struct Asked<'a, T: Trade> {
     left: Vec<Taken<super::Unit<T>>>,
+    /// How many there were.
+    count: usize,
     shell: &'a Arc<Shell<T>>,
 }
 
@@ -18,7 +21,7 @@ impl<T: Trade> Shell<T> {
     ) -> ((usize, usize), Aftermath) {
         let left = self.books.with(|books| books.take_all());
         let all = left.len();
-        let mut asked = Asked { left, shell: self };
+        let mut asked = Asked { left, count: all, shell: self };
         let mut kept = Vec::with_capacity(all);
         let mut errands = self.errands();
         let mut aftermath = Aftermath::default();
@@ -26,7 +29,8 @@ impl<T: Trade> Shell<T> {
             match ask(|| is_kept(&taken.value.worker)) {
                 Ok(true) => kept.push(taken),
                 answer => {
-                    errands.effects.doom(taken.value, taken.slot, None);
+                    let reason = if answer.is_ok() { Reason::Discarded } else { Reason::Panicked };
+                    errands.effects.doom(taken.value, taken.slot.because(reason), None);
                     if let Err(panic) = answer {
                         // Nobody else is asked.
                         aftermath = panic;
@@ -49,7 +53,9 @@ impl<T: Trade> Asked<'_, T> {
         let mut errands: Errands<'_, T> = shell.errands();
         let mut questions = Aftermath::default();
         let left = std::mem::take(&mut self.left);
+        let count = std::mem::take(&mut self.count);
         shell.with(&mut errands.effects, |books, effects| {
+            books.have_been_asked(count);
             // The newest first, so that each has its old place before the next older one.
             for taken in left.into_iter().rev() {
                 let now = shell.clock.now();
@@ -67,7 +73,7 @@ impl<T: Trade> Asked<'_, T> {
 
 impl<T: Trade> Drop for Asked<'_, T> {
     fn drop(&mut self) {
-        if !self.left.is_empty() {
+        if self.count > 0 {
             self.put_back().resume();
         }
     }

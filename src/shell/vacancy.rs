@@ -1,14 +1,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use super::aftermath::Aftermath;
 use super::request::Hashed;
 use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
-use crate::scheduler::{Birth, Refusal, Slot};
+use crate::scheduler::{Arrival, Birth, Refusal, Slot, Standing};
 
 /// A slot in which a worker may be created. Dropping it gives the slot back.
 pub(super) struct Vacancy<T: Trade> {
     slot: Option<Slot>,
+    /// When the creation began, by the pool's clock.
+    begun: u64,
     /// The last one out drops the factory.
     shell: Fragile<Arc<Shell<T>>>,
 }
@@ -33,30 +36,45 @@ static LAST_WORKER: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Trade> Vacancy<T> {
     pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        Self { slot: Some(slot), shell: Fragile::new(Arc::clone(shell)) }
+        let begun = shell.clock.read();
+        Self { slot: Some(slot), begun, shell: Fragile::new(Arc::clone(shell)) }
     }
 
-    /// Puts a new worker in. `for_any`: it was created for a request that named no key; `is_spare`:
-    /// no request sees to it.
-    pub(super) fn fill(mut self, unit: Unit<T>, for_any: bool, is_spare: bool) -> Filled<T> {
+    /// The creation has failed.
+    pub(super) fn has_failed(&mut self) {
+        if let Some(slot) = &mut self.slot {
+            slot.has_failed();
+        }
+    }
+
+    /// Puts a new worker in. `for_any`: it was created for a request that named no key. `standing` is
+    /// that of the request that sees to it, if one does.
+    pub(super) fn fill(
+        mut self,
+        unit: Unit<T>,
+        for_any: bool,
+        standing: Option<&mut Standing>,
+    ) -> Filled<T> {
         // Each on its own: both may panic when they are dropped.
         let (worker, key) = (Fragile::new(unit.worker), Fragile::new(unit.key));
         let shell = Fragile::new(Arc::clone(&self.shell));
         let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &shell.hasher));
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
-        let now = shell.clock.now();
-        let life = (shell.life(), now);
+        let (now, ended) = (shell.clock.now(), shell.clock.read());
+        let took = ended.saturating_sub(self.begun);
+        self.begun = ended;
+        let arrival = Arrival { bucket, life: shell.life(), took, now };
         let mut unit = Some((worker, key));
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
         let (birth, question) = shell.with(effects, |books, effects| {
             let slot = self.slot.as_mut().expect(HELD);
-            if !is_spare {
-                let birth = books.created(slot, bucket, &mut spare_key, life, effects);
+            if let Some(standing) = standing {
+                let birth = books.created(slot, arrival, &mut spare_key, standing, effects);
                 return (birth, Aftermath::default());
             }
-            let birth = books.created_spare(slot, bucket, &mut spare_key, life, effects);
+            let birth = books.created_spare(slot, arrival, &mut spare_key, effects);
             let unit = unit.take_if(|_| birth == Birth::Welcome).map(whole::<T>);
             let question = unit.map(|unit| {
                 let slot = self.slot.take().expect(HELD);
@@ -111,6 +129,9 @@ impl<T: Trade> Shell<T> {
 
 impl<T: Trade> Drop for Vacancy<T> {
     fn drop(&mut self) {
+        if thread::panicking() {
+            self.has_failed();
+        }
         if let Some(slot) = self.slot.take() {
             self.shell.free(slot).resume();
         }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::aftermath::{Aftermath, ask};
 use super::{Dead, Loan, Shell, Trade, Unit};
+use crate::PoolDestroyReason;
 use crate::scheduler::{Lent, Ticket};
 
 /// What is to be done with a worker that was idle.
@@ -45,7 +46,10 @@ impl<T: Trade> Shell<T> {
 
 impl<'a, T: Trade> Vain<'a, T> {
     pub(super) fn new(lent: Lent<Unit<T>>, verdict: Verdict, shell: &'a Arc<Shell<T>>) -> Self {
-        let Lent { value, slot, ticket, .. } = lent;
+        let Lent { value, mut slot, ticket, .. } = lent;
+        if matches!(&verdict, Verdict::Dead(panic) if !panic.is_none()) {
+            slot = slot.because(PoolDestroyReason::Panicked);
+        }
         let vain = |is_due| Self { ticket, dead: Dead::of(value, slot, shell), is_due };
         match verdict {
             Verdict::Well | Verdict::Due => vain(true),

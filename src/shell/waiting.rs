@@ -2,10 +2,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use super::aftermath::Aftermath;
 use super::bell::NotifyWaiter;
 use super::vacancy::Vacancy;
-use super::{Dead, Loan, Shell, Trade};
-use crate::scheduler::{Grant, Refusal, Ticket, WaiterId};
+use super::{Books, Dead, Loan, Shell, Trade};
+use crate::scheduler::{Grant, Refusal, Standing, Ticket, WaiterId};
 
 /// A place in the line, from which a request is served. Dropping it leaves the line, and passes on
 /// what had been given to this request and was not collected.
@@ -24,6 +25,21 @@ pub(super) enum Served<'a, T: Trade> {
     Create(Vacancy<T>),
 }
 
+/// What a request collects.
+pub(super) struct Collected<'a, T: Trade> {
+    pub(super) served: Result<Served<'a, T>, Refusal>,
+    /// What the books know of it now.
+    pub(super) standing: Standing,
+    /// Of the waker of the request's task.
+    pub(super) aftermath: Aftermath,
+}
+
+impl<T: Trade> Collected<'_, T> {
+    pub(super) fn is_creation(&self) -> bool {
+        matches!(self.served, Ok(Served::Create(_)))
+    }
+}
+
 const RUNG: &str = "the bell of a waiter rings once, when there is something to collect";
 
 impl<'a, T: Trade> Waiting<'a, T> {
@@ -37,14 +53,17 @@ impl<'a, T: Trade> Waiting<'a, T> {
 }
 
 impl<'a, T: Trade> Future for Waiting<'a, T> {
-    type Output = Result<Served<'a, T>, Refusal>;
+    type Output = Collected<'a, T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let bell = self.bell.as_mut().expect(RUNG);
         ready!(Pin::new(bell).poll(cx));
         let shell = self.shell;
-        let now = shell.clock.now();
-        let grant = shell.books.with(|books| books.collect(self.id, now)).expect(RUNG);
+        let times = (shell.clock.now(), shell.clock.read());
+        // Whoever stands in a line is in progress.
+        let mut standing = Standing::InProgress;
+        let collect = |books: &mut Books<T>| books.collect(self.id, &mut standing, times);
+        let grant = shell.books.with(collect).expect(RUNG);
         let served = match grant {
             Grant::Worker(unit, slot) => Ok(Served::Worker(Loan::new(unit, slot, shell))),
             Grant::Outdated(unit, slot) => Ok(Served::Outdated(Dead::of(unit, slot, shell))),
@@ -52,8 +71,9 @@ impl<'a, T: Trade> Future for Waiting<'a, T> {
             Grant::Refused(refusal) => Err(refusal),
         };
         // Not before: it may hold the task's waker still, whose destructor may panic.
-        drop(self.bell.take());
-        Poll::Ready(served)
+        let mut aftermath = Aftermath::default();
+        aftermath.run(|| drop(self.bell.take()));
+        Poll::Ready(Collected { served, standing, aftermath })
     }
 }
 

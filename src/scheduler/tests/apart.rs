@@ -3,7 +3,7 @@
 use super::events::{BookEffects, Books};
 use super::world::{Request, Unit, Wanted, World, serves};
 use crate::scheduler::waiter::WaiterState;
-use crate::scheduler::{Birth, Effects, Life, Slot};
+use crate::scheduler::{Arrival, Birth, Effects, End, Life, Slot};
 
 /// A creation that no request sees to.
 #[derive(Debug)]
@@ -28,14 +28,14 @@ impl World {
         // A creation ends, and there is a worker.
         self.freed += 1;
         let unit = self.new_unit(class);
-        let (now, life) = (self.now, self.life());
         let bucket = wanted.is_none().then_some((7, &class));
+        let arrival = Arrival { bucket, life: self.life(), took: 1, now: self.now };
         let mut effects = Effects::default();
-        let vain = self.with(&mut effects, |books, effects| {
-            let life = (life, now);
-            bank(books, slot, unit, bucket, life, effects)
-        });
+        let vain =
+            self.with(&mut effects, |books, effects| bank(books, slot, unit, arrival, effects));
         self.carry_out(effects);
+        self.expected.created += 1;
+        self.expected.destroyed += u64::from(vain.is_some());
         match vain {
             None | Some((Birth::Welcome, _)) => {}
             Some((Birth::Outdated, slot)) => self.apart.push(Creation { by, wanted, slot }),
@@ -49,12 +49,15 @@ impl World {
 
     /// Whoever began it ends with it.
     pub(super) fn fails_apart(&mut self, index: usize) {
-        let Creation { by, slot, .. } = self.apart.remove(index);
+        let Creation { by, mut slot, .. } = self.apart.remove(index);
+        slot.has_failed();
+        self.expected.creations_failed += 1;
         self.free_slot(slot);
         let of_it = |request: &Request| Some(request.number) == by;
         if let Some(index) = self.waiting.iter().position(of_it) {
             self.freed += 2;
-            self.cancel(index);
+            let request = self.cancel(index);
+            self.end(request, End::Failed);
         }
     }
 
@@ -90,12 +93,11 @@ fn bank(
     books: &mut Books,
     mut slot: Slot,
     unit: Unit,
-    bucket: Option<(u64, &u32)>,
-    life: (Option<Life>, u64),
+    arrival: Arrival<'_, u32>,
     effects: &mut BookEffects,
 ) -> Option<(Birth, Slot)> {
-    let now = life.1;
-    match books.created_spare(&mut slot, bucket, &mut Some(unit.class), life, effects) {
+    let now = arrival.now;
+    match books.created_spare(&mut slot, arrival, &mut Some(unit.class), effects) {
         Birth::Welcome => {
             let plan = books.plan_return(&slot, &unit, now, serves);
             books.commit_return(plan, slot, unit, now, effects);

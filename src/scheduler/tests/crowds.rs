@@ -13,7 +13,7 @@ use crate::scheduler::{Lane, Rules, Sharing, Ticket};
 fn a_newcomer_does_not_walk_the_line() {
     let (mut waiters, mut line) = (Waiters::new(), Line::default());
     for number in 0..300_000 {
-        waiters.line_up(&mut line, Waiter::new(Ticket(number), Lane::Any, (), None));
+        waiters.line_up(&mut line, Waiter::new(Ticket(number), Lane::Any, (), (0, None)));
     }
     assert_eq!(waiters.len(), 300_000);
 }

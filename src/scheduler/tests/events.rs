@@ -3,8 +3,8 @@
 use super::choices::Choice;
 use super::world::{Bell, Request, Unit, Wanted, World, serves};
 use crate::scheduler::{
-    Birth, ClearId, Doomed, Effect, Effects, Entered, Entry, Grant, Lent, Refusal, Scheduler,
-    Sharing, Slot, Ticket, Wish,
+    Arrival, Birth, ClearId, Doomed, Effect, Effects, End, Entered, Entry, Grant, How, Lent,
+    Refusal, Scheduler, Sharing, Slot, Standing, Ticket, Wish,
 };
 
 pub(super) type Books = Scheduler<u32, Unit, Bell>;
@@ -28,20 +28,28 @@ impl World {
             }
             Choice::IsWell(index) => {
                 let (request, unit, slot) = self.asked.remove(index);
+                self.expected.at_once += 1;
                 self.borrowed.push((unit, slot));
                 self.destroy(request.dead);
             }
             Choice::IsDead(index) => {
                 let (mut request, unit, slot) = self.asked.remove(index);
+                request.standing = Standing::Served(How::AtOnce);
                 request.dead.push((unit, slot));
                 self.go_on(request);
             }
             Choice::Collect(index) => self.collect(index),
-            Choice::Cancel(index) => drop(self.cancel(index)),
+            Choice::Cancel(index) => {
+                let request = self.cancel(index);
+                self.end(request, End::Cancelled);
+            }
             Choice::CreatedAs(index, class) => self.created(index, class),
             Choice::CreationFails(index) => {
-                let (_, slot) = self.creating.remove(index);
+                let (request, mut slot) = self.creating.remove(index);
+                slot.has_failed();
+                self.expected.creations_failed += 1;
                 self.free_slot(slot);
+                self.end(request, End::Failed);
             }
             Choice::CreatedApart(index, class) => self.created_apart(index, class),
             Choice::Rest(creates) => self.keeper_rests(creates),
@@ -57,10 +65,12 @@ impl World {
             }
             Choice::ReturnDead(index) => {
                 let (_, slot) = self.borrowed.remove(index);
+                self.expected.destroyed += 1;
                 self.free_slot(slot);
             }
             Choice::Destroyed(index) => {
                 let Doomed { slot, heir, .. } = self.doomed.remove(index);
+                self.expected.destroyed += 1;
                 self.event(|scheduler, effects| scheduler.free(slot, heir, effects));
             }
             Choice::Expire => {
@@ -98,6 +108,7 @@ impl World {
             Choice::Restore => {
                 let taken = self.taken.pop().expect("a worker that was taken out");
                 self.event(|scheduler, effects| {
+                    scheduler.have_been_asked(1);
                     let plan = scheduler.plan_return(&taken.slot, &taken.value, now, serves);
                     scheduler.restore(plan, taken, now, effects);
                 });
@@ -105,6 +116,8 @@ impl World {
             // Until its destructor has returned, it might as well still be asked.
             Choice::Deny => {
                 let taken = self.taken.pop().expect("a worker that was taken out");
+                self.expected.destroyed += 1;
+                self.scheduler.have_been_asked(1);
                 self.free_slot(taken.slot);
             }
         }
@@ -123,6 +136,7 @@ impl World {
     /// A request that has no place in the order yet.
     fn newcomer(&mut self, wanted: Wanted) -> Request {
         self.last_number += 1;
+        self.expected.started += 1;
         Request {
             number: self.last_number,
             wanted,
@@ -132,6 +146,7 @@ impl World {
             tries: false,
             full: None,
             is_rung: false,
+            standing: Standing::New,
             dead: Vec::new(),
         }
     }
@@ -142,7 +157,10 @@ impl World {
         let lent = self.scheduler.lend(self.wish(&wanted, &None), self.now, &mut effects);
         self.carry_out(effects);
         match lent {
-            Err(refusal) => self.refuse(refusal),
+            Err(refusal) => {
+                self.expected.end(End::Refused);
+                self.refuse(refusal);
+            }
             Ok(Some(lent)) => self.meet(request, lent),
             Ok(None) => self.enter(request, None, Vec::new()),
         }
@@ -159,6 +177,7 @@ impl World {
             request.ticket = ticket;
         }
         if is_spent {
+            request.standing = Standing::Served(How::AtOnce);
             request.dead.push((value, slot));
             self.go_on(request);
         } else {
@@ -171,14 +190,20 @@ impl World {
         let (now, mut effects) = (self.now, Effects::default());
         let wish = self.wish(&request.wanted, &request.full);
         let lent = if request.tries {
-            let lent = self.scheduler.try_lend(wish, (now, FRESH), serves, &mut effects);
+            let ticket = Some(request.ticket).filter(|ticket| *ticket != Ticket(0));
+            let place = (ticket, &mut request.standing);
+            let lent = self.scheduler.try_lend(wish, place, (now, FRESH), serves, &mut effects);
+            if !matches!(lent, Ok(Some(_))) {
+                self.expected.end(End::Refused);
+            }
             lent.unwrap_or_else(|refusal| {
                 self.refuse(refusal);
                 None
             })
         } else {
             let (_, held) = request.dead.last().expect("a worker in vain");
-            self.scheduler.lend_again(wish, (request.ticket, held), now, serves, &mut effects)
+            let (place, standing) = ((request.ticket, held), &mut request.standing);
+            self.scheduler.lend_again(wish, place, standing, now, serves, &mut effects)
         };
         self.carry_out(effects);
         match lent {
@@ -187,6 +212,7 @@ impl World {
             None => {
                 let held: Vec<_> = request.dead.drain(..).map(|(_, slot)| slot).collect();
                 self.freed += held.len();
+                self.expected.destroyed += held.len() as u64;
                 let ticket = request.ticket;
                 self.enter(request, Some(ticket), held);
             }
@@ -195,6 +221,7 @@ impl World {
 
     fn destroy(&mut self, workers: Vec<(Unit, Slot)>) {
         self.freed += workers.len();
+        self.expected.destroyed += workers.len() as u64;
         for (_, slot) in workers {
             self.free_slot(slot);
         }
@@ -211,8 +238,16 @@ impl World {
         let (mut bell, mut spare_key) = (Some(Bell::Request(number)), wanted.or(full));
         let wish = self.wish(&wanted, &full);
         let (held_slots, bell_place, spare) = (&mut held, &mut bell, &mut spare_key);
-        let entry =
-            Entry { wish, ticket, deadline, held: held_slots, bell: bell_place, spare_key: spare };
+        let entry = Entry {
+            wish,
+            ticket,
+            since: now,
+            deadline,
+            held: held_slots,
+            bell: bell_place,
+            spare_key: spare,
+            standing: &mut request.standing,
+        };
         let entered =
             self.with(&mut effects, |books, effects| books.enter(entry, now, serves, effects));
         let mut own = None;
@@ -228,6 +263,8 @@ impl World {
                 assert!(bell.is_some(), "who is refused keeps the bell");
                 let is_full = matches!(refusal, Refusal::Full { .. });
                 assert!(!is_full || ticket.is_none(), "who has a place is not turned away");
+                assert_eq!(request.standing, Standing::Over);
+                self.expected.end(ticket.map_or(End::Refused, |_| refusal.into()));
                 self.refuse(refusal);
                 for slot in held {
                     self.with(&mut effects, |books, effects| books.free(slot, None, effects));
@@ -246,12 +283,14 @@ impl World {
         let mut request = self.waiting.remove(index);
         let waiter = request.waiter.take().expect("a request that waits");
         request.is_rung = false;
-        let grant = self.scheduler.collect(waiter, self.now);
+        let times = (self.now, self.now);
+        let grant = self.scheduler.collect(waiter, &mut request.standing, times);
         match grant.expect("a bell rings when there is something") {
             Grant::Worker(unit, slot) => {
                 let fits = request.wanted.is_none_or(|class| serves(&unit, &class));
                 assert!(fits, "{request:?} was handed {unit:?}");
                 assert!(self.scheduler.is_current(&slot), "{unit:?} has been given up");
+                self.expected.after_waiting += 1;
                 self.borrowed.push((unit, slot));
             }
             Grant::Outdated(unit, slot) => {
@@ -261,7 +300,10 @@ impl World {
             }
             Grant::Create(slot) if self.rules.creates_apart => self.begin_apart(request, slot),
             Grant::Create(slot) => self.creating.push((request, slot)),
-            Grant::Refused(refusal) => self.refuse(refusal),
+            Grant::Refused(refusal) => {
+                self.expected.end(refusal.into());
+                self.refuse(refusal);
+            }
         }
     }
 
@@ -285,14 +327,20 @@ impl World {
         let (mut request, mut slot) = self.creating.remove(index);
         let unit = self.new_unit(class);
         let bucket = request.wanted.is_none().then_some((7, &class));
-        let life = (self.life(), self.now);
+        let arrival = Arrival { bucket, life: self.life(), took: 1, now: self.now };
         let mut effects = Effects::default();
+        let standing = &mut request.standing;
         let birth = self.with(&mut effects, |books, effects| {
-            books.created(&mut slot, bucket, &mut Some(class), life, effects)
+            books.created(&mut slot, arrival, &mut Some(class), standing, effects)
         });
         self.carry_out(effects);
+        self.expected.created += 1;
+        self.expected.destroyed += u64::from(birth != Birth::Welcome);
         match birth {
-            Birth::Welcome => self.borrowed.push((unit, slot)),
+            Birth::Welcome => {
+                self.expected.by_creation += 1;
+                self.borrowed.push((unit, slot));
+            }
             Birth::Full => {
                 request.full = Some(class);
                 let ticket = request.ticket;
@@ -300,10 +348,18 @@ impl World {
             }
             Birth::Outdated => self.creating.push((request, slot)),
             Birth::Refused(refusal) => {
+                self.expected.end(refusal.into());
                 self.refuse(refusal);
                 self.free_slot(slot);
             }
         }
+    }
+
+    /// A request ends without a worker, outside the scheduler's events.
+    pub(super) fn end(&mut self, mut request: Request, end: End) {
+        // A time that has come as it left is told by the same lock.
+        self.scheduler.fail(&mut request.standing, end);
+        self.expected.end(end);
     }
 
     pub(super) fn free_slot(&mut self, slot: Slot) {

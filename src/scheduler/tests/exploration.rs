@@ -31,6 +31,7 @@ fn explore(name: &str, rules: Rules, bounds: &Bounds) {
             let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
                 next.apply(choice);
                 next.check_service(choice);
+                next.check_tally();
             }));
             assert!(outcome.is_ok(), "{name}: {choice:?} in\n{world:#?}");
             if seen.insert(next.fingerprint()) {

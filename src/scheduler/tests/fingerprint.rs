@@ -108,7 +108,7 @@ impl World {
 
     fn print_slot(&self, slot: &Slot) -> u8 {
         let stage = match slot.stage() {
-            Stage::Creating => 0,
+            Stage::Creating | Stage::Failed | Stage::Vain => 0,
             Stage::New | Stage::Live => 1,
             Stage::Leaving => 2,
             Stage::Granted => 3,

@@ -8,6 +8,7 @@ use crate::scheduler::{BucketId, Lane, Refusal, Sharing, Slot, Stage, Ticket, Wa
 impl World {
     pub(super) fn check(&self) {
         self.check_conservation();
+        self.check_tally();
         self.check_caps();
         self.check_indexes();
         self.check_records();
@@ -158,7 +159,7 @@ impl World {
             let promised = line.filter(|&id| scheduler.waiters[id].promised).count();
             assert_eq!(bucket.promised, promised);
         }
-        assert_eq!(scheduler.idle, idle);
+        assert_eq!((scheduler.idle, scheduler.asked), (idle, self.taken.len()));
         let is = |stage| slots.iter().filter(|slot| slot.stage() == stage).count();
         assert_eq!(scheduler.creating, slots.iter().filter(|slot| is_creation(slot)).count());
         assert_eq!(scheduler.leaving, is(Stage::Leaving));
@@ -376,5 +377,5 @@ impl World {
 }
 
 fn is_creation(slot: &Slot) -> bool {
-    matches!(slot.stage(), Stage::Granted | Stage::Creating)
+    slot.stage().is_creation()
 }

@@ -67,7 +67,8 @@ impl World {
             Sharing::Target(_) => true,
         };
         let is_free = scheduler.shut.is_none() && !is_queued;
-        scheduler.idle < self.rules.reserve && is_free && has_room && may_start && may_rest
+        let idle = scheduler.idle + self.taken.len();
+        idle < self.rules.reserve && is_free && has_room && may_start && may_rest
     }
 
     fn next_due(&self) -> Option<u64> {

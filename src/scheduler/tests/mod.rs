@@ -15,6 +15,7 @@ mod comparison;
 #[cfg(test)]
 mod crowds;
 mod events;
+mod expected;
 #[cfg(test)]
 mod exploration;
 #[cfg(test)]

@@ -2,11 +2,12 @@ use std::cmp::Reverse;
 
 use super::apart::Creation;
 use super::choices::{Bounds, Choice};
+use super::expected::Expected;
 use crate::scheduler::bucket::Idle;
 use crate::scheduler::waiter::Waiter;
 use crate::scheduler::{
-    ClearId, Doomed, Index, Record, Refusal, Rules, Scheduler, Sharing, Slot, Stage, Stamp, Taken,
-    Ticket, WaiterId,
+    ClearId, Doomed, Index, Record, Refusal, Rules, Scheduler, Sharing, Slot, Stage, Stamp,
+    Standing, Taken, Ticket, WaiterId,
 };
 
 /// A worker: its class, and a number that no other has.
@@ -42,6 +43,8 @@ pub(super) struct Request {
     /// The class that was full when a worker was created for this request in vain.
     pub(super) full: Option<u32>,
     pub(super) is_rung: bool,
+    /// How far the scheduler knows of it.
+    pub(super) standing: Standing,
     /// Workers that it found dead and has not destroyed yet.
     pub(super) dead: Vec<(Unit, Slot)>,
 }
@@ -79,6 +82,8 @@ pub(super) struct World {
     pub(super) freed: usize,
     /// Who else was served by the last event.
     pub(super) served: Vec<Ticket>,
+    /// What has been counted.
+    pub(super) expected: Expected,
     pub(super) now: u64,
     pub(super) last_number: usize,
     pub(super) last_id: usize,
@@ -112,6 +117,7 @@ impl World {
             refused: None,
             freed: 0,
             served: Vec::new(),
+            expected: Expected::default(),
             now: 0,
             last_number: 0,
             last_id: 0,
