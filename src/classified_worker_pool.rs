@@ -1,6 +1,7 @@
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -175,6 +176,17 @@ pub trait ClassifiedWorkerFactory<C: WorkerClassification, W: ClassifiedWorker<C
     /// in the task of the pool's own. Default: drops it. A panic harms nobody else.
     async fn destroy(&self, worker: W) {
         drop(worker);
+    }
+
+    /// What a class is called, for people: in the events of an observer, and in `outstanding()`.
+    ///
+    /// Called only where one of the options [`with_observer`](crate::PoolOptions::with_observer) and
+    /// [`with_outstanding`](crate::PoolOptions::with_outstanding) is set, for each new worker and for a
+    /// request that waits or ends without one, outside every lock. Default: `None`. A panic counts as
+    /// `None`.
+    fn label(&self, c: &C) -> Option<String> {
+        _ = c;
+        None
     }
 }
 
@@ -577,15 +589,19 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_worker(
+    #[track_caller]
+    pub fn get_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
-    ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let (shell, request) = (self.handle.whole(), Request::Any);
-        let mut pursuit = match shell.begin(request) {
-            Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
-            Begun::Pursues(pursuit) => pursuit,
-        };
-        pursuit.finish(None).await.map(|loan| ClassifiedWorkerGuard { loan })
+    ) -> impl Future<Output = PoolResult<ClassifiedWorkerGuard<C, W, F>>> {
+        let place = Location::caller();
+        async move {
+            let (shell, request) = (self.handle.whole(), Request::Any);
+            let mut pursuit = match shell.begin(request, place) {
+                Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
+                Begun::Pursues(pursuit) => pursuit,
+            };
+            pursuit.finish(None).await.map(|loan| ClassifiedWorkerGuard { loan })
+        }
     }
 
     /// The same within `timeout`, from the first poll on, whatever
@@ -627,12 +643,19 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_worker_timeout(
+    #[track_caller]
+    pub fn get_worker_timeout(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
         timeout: Duration,
-    ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let (shell, request) = (self.handle.whole(), Request::Any);
-        shell.get_within(request, timeout).await.map(|loan| ClassifiedWorkerGuard { loan })
+    ) -> impl Future<Output = PoolResult<ClassifiedWorkerGuard<C, W, F>>> {
+        let place = Location::caller();
+        async move {
+            let (shell, request) = (self.handle.whole(), Request::Any);
+            shell
+                .get_within(request, timeout, place)
+                .await
+                .map(|loan| ClassifiedWorkerGuard { loan })
+        }
     }
 
     /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
@@ -671,11 +694,12 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn try_get_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
     ) -> PoolResult<Option<ClassifiedWorkerGuard<C, W, F>>> {
         let (shell, request) = (self.handle.whole(), Request::Any);
-        let loan = shell.try_get(request)?;
+        let loan = shell.try_get(request, Location::caller())?;
         Ok(loan.map(|loan| ClassifiedWorkerGuard { loan }))
     }
 
@@ -729,16 +753,20 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_classified_worker(
+    #[track_caller]
+    pub fn get_classified_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
         classification: C,
-    ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let (shell, request) = self.handle.request_of(classification);
-        let mut pursuit = match shell.begin(request) {
-            Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
-            Begun::Pursues(pursuit) => pursuit,
-        };
-        pursuit.finish(None).await.map(|loan| ClassifiedWorkerGuard { loan })
+    ) -> impl Future<Output = PoolResult<ClassifiedWorkerGuard<C, W, F>>> {
+        let place = Location::caller();
+        async move {
+            let (shell, request) = self.handle.request_of(classification);
+            let mut pursuit = match shell.begin(request, place) {
+                Begun::Served(loan) => return Ok(ClassifiedWorkerGuard { loan }),
+                Begun::Pursues(pursuit) => pursuit,
+            };
+            pursuit.finish(None).await.map(|loan| ClassifiedWorkerGuard { loan })
+        }
     }
 
     /// The same within `timeout`, from the first poll on, whatever
@@ -780,13 +808,20 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_classified_worker_timeout(
+    #[track_caller]
+    pub fn get_classified_worker_timeout(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
         classification: C,
         timeout: Duration,
-    ) -> PoolResult<ClassifiedWorkerGuard<C, W, F>> {
-        let (shell, request) = self.handle.request_of(classification);
-        shell.get_within(request, timeout).await.map(|loan| ClassifiedWorkerGuard { loan })
+    ) -> impl Future<Output = PoolResult<ClassifiedWorkerGuard<C, W, F>>> {
+        let place = Location::caller();
+        async move {
+            let (shell, request) = self.handle.request_of(classification);
+            shell
+                .get_within(request, timeout, place)
+                .await
+                .map(|loan| ClassifiedWorkerGuard { loan })
+        }
     }
 
     /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
@@ -825,12 +860,13 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn try_get_classified_worker(
         self: &ClassifiedWorkerPoolRef<C, W, F>,
         classification: C,
     ) -> PoolResult<Option<ClassifiedWorkerGuard<C, W, F>>> {
         let (shell, request) = self.handle.request_of(classification);
-        let loan = shell.try_get(request)?;
+        let loan = shell.try_get(request, Location::caller())?;
         Ok(loan.map(|loan| ClassifiedWorkerGuard { loan }))
     }
 
@@ -1046,6 +1082,10 @@ impl<C: WorkerClassification, W: ClassifiedWorker<C>, F: ClassifiedWorkerFactory
         let key = Fragile::new(key);
         finished(self.factory.destroy(worker)).await;
         drop(key);
+    }
+
+    fn label(&self, c: &C) -> Option<String> {
+        self.factory.label(c)
     }
 
     fn is_well(unit: &Filed<C, W>) -> bool {

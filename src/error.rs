@@ -1,7 +1,7 @@
 use std::time::Duration;
 
+use crate::PoolStep;
 use crate::scheduler::{Counts, Refusal};
-use crate::shell::Step;
 
 /// What went wrong, for a program to branch on; the message of the [`PoolError`] is for people.
 ///
@@ -121,15 +121,15 @@ pub(crate) fn refused(refusal: Refusal) -> PoolError {
 
 /// A request has taken as long as it may.
 pub(crate) fn timed_out(
-    step: Step,
+    step: PoolStep,
     limit: Duration,
     counts: &Counts,
     source: Option<PoolError>,
 ) -> PoolError {
     let doing = match step {
-        Step::Waiting => "waiting for a worker",
-        Step::Recycling => "recycling a worker",
-        Step::Creating => "creating a worker",
+        PoolStep::Idle | PoolStep::Waiting => "waiting for a worker",
+        PoolStep::Recycling => "recycling a worker",
+        PoolStep::Creating => "creating a worker",
     };
     let &Counts { total, idle, creating, waiting, .. } = counts;
     let workers =

@@ -51,6 +51,17 @@ macro_rules! impl_guard {
                 guard.loan.discard();
             }
 
+            /// Says who holds the worker, for `outstanding()` of the pool; without the option
+            /// [`with_outstanding`](crate::PoolOptions::with_outstanding) or an observer it does nothing.
+            /// It is forgotten when the worker comes back.
+            ///
+            /// # Example
+            ///
+            /// See [`PoolOutstanding`](crate::PoolOutstanding).
+            pub fn set_label(guard: &Self, label: impl Into<std::borrow::Cow<'static, str>>) {
+                guard.loan.set_label(label.into());
+            }
+
             /// What the pool knows of the worker; `None` unless one of the options
             /// [`with_worker_info`](crate::PoolOptions::with_worker_info),
             /// [`with_max_lifetime`](crate::PoolOptions::with_max_lifetime) and

@@ -2,6 +2,7 @@ use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::num::NonZero;
+use std::panic::Location;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -160,6 +161,17 @@ pub trait KeyedWorkerFactory<K: WorkerKey, W: KeyedWorker<K>>: Send + Sync + 'st
     /// in the task of the pool's own. Default: drops it. A panic harms nobody else.
     async fn destroy(&self, worker: W) {
         drop(worker);
+    }
+
+    /// What a key is called, for people: in the events of an observer, and in `outstanding()`.
+    ///
+    /// Called only where one of the options [`with_observer`](crate::PoolOptions::with_observer) and
+    /// [`with_outstanding`](crate::PoolOptions::with_outstanding) is set, for each new worker and for a
+    /// request that waits or ends without one, outside every lock. Default: `None`. A panic counts as
+    /// `None`.
+    fn label(&self, key: &K) -> Option<String> {
+        _ = key;
+        None
     }
 }
 
@@ -478,16 +490,20 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_worker(
+    #[track_caller]
+    pub fn get_worker(
         self: &KeyedWorkerPoolRef<K, W, F>,
         key: K,
-    ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
-        let (part, request) = self.handle.request_of(key);
-        let mut pursuit = match part.begin(request) {
-            Begun::Served(loan) => return Ok(KeyedWorkerGuard { loan }),
-            Begun::Pursues(pursuit) => pursuit,
-        };
-        pursuit.finish(None).await.map(|loan| KeyedWorkerGuard { loan })
+    ) -> impl Future<Output = PoolResult<KeyedWorkerGuard<K, W, F>>> {
+        let place = Location::caller();
+        async move {
+            let (part, request) = self.handle.request_of(key);
+            let mut pursuit = match part.begin(request, place) {
+                Begun::Served(loan) => return Ok(KeyedWorkerGuard { loan }),
+                Begun::Pursues(pursuit) => pursuit,
+            };
+            pursuit.finish(None).await.map(|loan| KeyedWorkerGuard { loan })
+        }
     }
 
     /// The same within `timeout`, from the first poll on, whatever
@@ -528,13 +544,17 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_worker_timeout(
+    #[track_caller]
+    pub fn get_worker_timeout(
         self: &KeyedWorkerPoolRef<K, W, F>,
         key: K,
         timeout: Duration,
-    ) -> PoolResult<KeyedWorkerGuard<K, W, F>> {
-        let (part, request) = self.handle.request_of(key);
-        part.get_within(request, timeout).await.map(|loan| KeyedWorkerGuard { loan })
+    ) -> impl Future<Output = PoolResult<KeyedWorkerGuard<K, W, F>>> {
+        let place = Location::caller();
+        async move {
+            let (part, request) = self.handle.request_of(key);
+            part.get_within(request, timeout, place).await.map(|loan| KeyedWorkerGuard { loan })
+        }
     }
 
     /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
@@ -572,12 +592,13 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> KeyedWorkerPo
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn try_get_worker(
         self: &KeyedWorkerPoolRef<K, W, F>,
         key: K,
     ) -> PoolResult<Option<KeyedWorkerGuard<K, W, F>>> {
         let (part, request) = self.handle.request_of(key);
-        let loan = part.try_get(request)?;
+        let loan = part.try_get(request, Location::caller())?;
         Ok(loan.map(|loan| KeyedWorkerGuard { loan }))
     }
 
@@ -821,6 +842,10 @@ impl<K: WorkerKey, W: KeyedWorker<K>, F: KeyedWorkerFactory<K, W>> Trade for Key
         let key = Fragile::new(key);
         finished(self.factory.destroy(worker)).await;
         drop(key);
+    }
+
+    fn label(&self, key: &K) -> Option<String> {
+        self.factory.label(key)
     }
 
     fn is_well(unit: &Filed<K, W>) -> bool {

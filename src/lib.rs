@@ -13,8 +13,10 @@ mod limits;
 #[cfg(doctest)]
 mod must_not_compile;
 mod nanos;
+mod observer;
 mod operations;
 mod options;
+mod outstanding;
 mod retry;
 mod scheduler;
 mod shell;
@@ -101,7 +103,9 @@ pub use self::keyed_worker_pool::{
     KeyedWorker, KeyedWorkerFactory, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig,
     KeyedWorkerPoolRef, WorkerKey,
 };
+pub use self::observer::{PoolObserver, PoolOrigin, PoolStep};
 pub use self::options::PoolOptions;
+pub use self::outstanding::PoolOutstanding;
 pub use self::retry::PoolRetry;
 pub use self::statistics::{PoolStatistics, PoolWaitTimes};
 pub use self::status::{PoolPhase, PoolRetained, PoolStatus, PoolWorkerInfo};

@@ -84,6 +84,15 @@ impl Limits {
                 );
             }
         }
+        let leak_threshold = timeout_nanos(options.leak_threshold);
+        if leak_threshold.is_some() && (!options.maintenance || options.observers.is_empty()) {
+            self.invalid.get_or_insert(
+                "pool leak_threshold is set, but there is no task that looks, or nobody to tell: \
+                 set maintenance and an observer as well",
+            );
+        }
+        self.rules.hold_limit = leak_threshold;
+        let keeps_holders = options.outstanding || leak_threshold.is_some();
         let shares = matches!(self.rules.sharing, Sharing::Target(_));
         if !shares && (options.create_first || options.max_overshoot_count.is_some()) {
             self.invalid.get_or_insert(
@@ -111,8 +120,14 @@ impl Limits {
             creates_apart: options.detached_creation,
             keeps_on_panic: options.keep_on_panic,
             keeps_records: options.worker_info
+                || keeps_holders
+                || !options.observers.is_empty()
                 || lifetime.is_some()
                 || options.max_use_count.is_some(),
+            name: options.name,
+            observers: options.observers,
+            keeps_holders,
+            leak_threshold,
             lifetime: lifetime.map(|longest| {
                 let jitter = options.max_lifetime_jitter.map_or(longest / 10, nanos);
                 (longest, jitter.min(longest))

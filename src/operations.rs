@@ -41,6 +41,17 @@ macro_rules! impl_operations {
                 self.handle.statistics()
             }
 
+            /// Who holds a worker, the longest first. Empty unless one of the options
+            /// [`with_outstanding`](crate::PoolOptions::with_outstanding) and
+            /// [`with_observer`](crate::PoolOptions::with_observer) is set.
+            ///
+            /// # Example
+            ///
+            /// See [`PoolOutstanding`](crate::PoolOutstanding).
+            pub fn outstanding(&self) -> Vec<$crate::PoolOutstanding> {
+                self.handle.outstanding()
+            }
+
             /// Changes the limit on workers (in a keyed pool that of each key, in a classified pool the
             /// target) while the pool is in use; `None`: no limit.
             ///

@@ -1,6 +1,8 @@
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::PoolRetry;
+use crate::observer::Observers;
+use crate::{PoolObserver, PoolRetry};
 
 /// How a pool behaves, the same for all three pools.
 ///
@@ -47,6 +49,10 @@ pub struct PoolOptions {
     pub(crate) worker_info: bool,
     pub(crate) create_first: bool,
     pub(crate) max_overshoot_count: Option<Option<u16>>,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) observers: Observers,
+    pub(crate) outstanding: bool,
+    pub(crate) leak_threshold: Option<Duration>,
 }
 
 /// # Waiting
@@ -293,6 +299,50 @@ impl PoolOptions {
     #[must_use]
     pub fn with_max_overshoot_count(mut self, count: Option<u16>) -> Self {
         self.max_overshoot_count = Some(count);
+        self
+    }
+}
+
+/// # Seeing inside
+impl PoolOptions {
+    /// What the pool is called in the events of its observers.
+    ///
+    /// Default: `None`. Several pools in one process are told apart by it.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Tells an observer what happens in the pool. It may be called several times, for several observers.
+    ///
+    /// Default: nobody is told, and nothing is done for it. With an observer each use reads the clock and
+    /// takes the pool's lock twice more, for each worker has a number and a record then.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Arc<dyn PoolObserver>) -> Self {
+        self.observers.add(observer);
+        self
+    }
+
+    /// Keeps for each borrowed worker since when it is out and where it was asked for, for
+    /// `outstanding()`.
+    ///
+    /// Default: `false`. It costs what an observer does, and is kept as well where there is one.
+    #[must_use]
+    pub fn with_outstanding(mut self, keep: bool) -> Self {
+        self.outstanding = keep;
+        self
+    }
+
+    /// Warns the observers when a worker is held for so long, with the place where it was asked for, and
+    /// tells them when it comes back after all.
+    ///
+    /// Default: `None`. It needs an observer, and [`with_maintenance`](Self::with_maintenance), whose task
+    /// does the looking; without one of them every `get` returns
+    /// [`InvalidConfig`](crate::PoolErrorCode::InvalidConfig). Nothing is taken from whoever holds it.
+    #[must_use]
+    pub fn with_leak_threshold(mut self, threshold: Option<Duration>) -> Self {
+        self.leak_threshold = threshold;
         self
     }
 }

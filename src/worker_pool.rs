@@ -1,5 +1,6 @@
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -439,12 +440,18 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<WorkerGuard<W, F>> {
-        let mut pursuit = match self.handle.whole().begin(Request::Sole) {
-            Begun::Served(loan) => return Ok(WorkerGuard { loan }),
-            Begun::Pursues(pursuit) => pursuit,
-        };
-        pursuit.finish(None).await.map(|loan| WorkerGuard { loan })
+    #[track_caller]
+    pub fn get_worker(
+        self: &WorkerPoolRef<W, F>,
+    ) -> impl Future<Output = PoolResult<WorkerGuard<W, F>>> {
+        let place = Location::caller();
+        async move {
+            let mut pursuit = match self.handle.whole().begin(Request::Sole, place) {
+                Begun::Served(loan) => return Ok(WorkerGuard { loan }),
+                Begun::Pursues(pursuit) => pursuit,
+            };
+            pursuit.finish(None).await.map(|loan| WorkerGuard { loan })
+        }
     }
 
     /// The same within `timeout`, from the first poll on, whatever
@@ -479,12 +486,16 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn get_worker_timeout(
+    #[track_caller]
+    pub fn get_worker_timeout(
         self: &WorkerPoolRef<W, F>,
         timeout: Duration,
-    ) -> PoolResult<WorkerGuard<W, F>> {
-        let (shell, request) = (self.handle.whole(), Request::Sole);
-        shell.get_within(request, timeout).await.map(|loan| WorkerGuard { loan })
+    ) -> impl Future<Output = PoolResult<WorkerGuard<W, F>>> {
+        let place = Location::caller();
+        async move {
+            let (shell, request) = (self.handle.whole(), Request::Sole);
+            shell.get_within(request, timeout, place).await.map(|loan| WorkerGuard { loan })
+        }
     }
 
     /// Gets an idle worker that can be handed out now, or none: it never waits, creates or recycles,
@@ -516,9 +527,10 @@ impl<W: Worker, F: WorkerFactory<W>> WorkerPool<W, F> {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn try_get_worker(self: &WorkerPoolRef<W, F>) -> PoolResult<Option<WorkerGuard<W, F>>> {
         let (shell, request) = (self.handle.whole(), Request::Sole);
-        let loan = shell.try_get(request)?;
+        let loan = shell.try_get(request, Location::caller())?;
         Ok(loan.map(|loan| WorkerGuard { loan }))
     }
 
@@ -684,6 +696,10 @@ impl<W: Worker, F: WorkerFactory<W>> Trade for Plain<W, F> {
 
     async fn destroy(&self, unit: Filed<(), W>) {
         finished(self.factory.destroy(unit.worker)).await;
+    }
+
+    fn label(&self, (): &()) -> Option<String> {
+        None
     }
 
     fn is_well(unit: &Filed<(), W>) -> bool {

@@ -28,7 +28,7 @@ laws! {
         advance(secs(10)).await;
         assert_eq!(pool.prewarm(2).expect_ready().unwrap(), 2);
         assert_eq!((factory.created(), factory.destroyed()), (4, 2));
-        assert!(pool.try_get().is_some());
+        assert!(pool.try_get().unwrap().is_some());
     }
 
     async fn no_limit_is_exceeded<P: TestPool>() on General, Keyed, Any {

@@ -21,7 +21,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             // Something has come up since it looked.
             return Some(0);
         }
-        let due = self.next_due();
+        let due = [self.next_due(), self.next_overdue()].into_iter().flatten().min();
         self.is_elaborate = true;
         self.keeper = Some(Keeper { bell, alarm: due.unwrap_or(u64::MAX), creates });
         due
@@ -55,6 +55,14 @@ impl<K, V, B> Scheduler<K, V, B> {
     pub(super) fn alert(&mut self, effects: &mut Effects<K, V, B>) {
         if self.keeper.is_some() {
             self.alert_keeper(effects);
+        }
+    }
+
+    /// Tells the keeper, if there is one that rests longer, that something will be due by then.
+    pub(super) fn alert_of_hold(&mut self, due: Option<u64>, effects: &mut Effects<K, V, B>) {
+        let alarm = self.keeper.as_ref().map(|keeper| keeper.alarm);
+        if due.zip(alarm).is_some_and(|(due, alarm)| due < alarm) {
+            effects.ring(self.wake_keeper());
         }
     }
 

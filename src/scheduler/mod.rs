@@ -29,6 +29,7 @@ mod commons;
 mod counts;
 mod deadline;
 mod effects;
+mod held;
 mod idle;
 mod invalidate;
 mod keeper;
@@ -67,6 +68,7 @@ pub(crate) use self::bucket::BucketId;
 pub(crate) use self::clear::ClearId;
 pub(crate) use self::counts::{Counts, Phase};
 pub(crate) use self::effects::{Doomed, Effect, Effects};
+pub(crate) use self::held::Held;
 pub(crate) use self::record::{Life, Record};
 pub(crate) use self::release::{Arrival, Birth, ReturnPlan};
 pub(crate) use self::retain::Taken;
@@ -115,6 +117,10 @@ impl Slot {
     pub(crate) fn because(mut self, reason: PoolDestroyReason) -> Self {
         self.stamp = self.stamp.because(reason);
         self
+    }
+
+    pub(crate) fn reason(&self) -> PoolDestroyReason {
+        self.stamp.reason()
     }
 
     /// Says that nothing came of the creation in it.

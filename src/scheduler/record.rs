@@ -1,8 +1,10 @@
 //! What is kept of each worker where an option asks for it: its age, and how often it was used.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::arena::Arena;
+use super::held::Hold;
 use super::{BucketId, Index, Scheduler, Slot};
 use crate::PoolDestroyReason;
 
@@ -22,17 +24,29 @@ pub(crate) struct Record {
 }
 
 /// What a new worker brings.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Life {
     pub(crate) id: u64,
+    /// What its key is called, if anybody wants to know.
+    pub(crate) key: Option<Arc<str>>,
     /// How long it may live, in nanoseconds; `u64::MAX` for ever.
     pub(crate) span: u64,
+}
+
+/// A record, and what is kept beside it for people.
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct Entry {
+    pub(super) record: Record,
+    pub(super) key: Option<Arc<str>>,
+    /// While somebody holds the worker.
+    pub(super) hold: Option<Hold>,
 }
 
 #[derive(Debug, Default)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Records {
-    all: Arena<Record>,
+    all: Arena<Entry>,
     /// The ends of idle workers, the earliest first, with the buckets in which they lie.
     ends: BTreeSet<(u64, Index, BucketId)>,
 }
@@ -40,9 +54,10 @@ pub(super) struct Records {
 impl Records {
     /// Opens the record of a worker that is lent as soon as it is born.
     pub(super) fn open(&mut self, life: Life, now: u64) -> Index {
-        let Life { id, span } = life;
+        let Life { id, key, span } = life;
         let end = now.saturating_add(span);
-        self.all.insert(Record { id, born: now, lent: now, uses: 1, end })
+        let record = Record { id, born: now, lent: now, uses: 1, end };
+        self.all.insert(Entry { record, key, hold: None })
     }
 
     pub(super) fn remove(&mut self, record: Index) {
@@ -50,30 +65,46 @@ impl Records {
     }
 
     pub(super) fn lend(&mut self, record: Index, now: u64) {
-        let record = &mut self.all[record];
+        let record = &mut self.all[record].record;
         record.lent = now;
         record.uses += 1;
     }
 
     pub(super) fn forget_use(&mut self, record: Index) {
-        self.all[record].uses -= 1;
+        self.all[record].record.uses -= 1;
     }
 
     /// Whether the worker is too old.
     pub(super) fn is_over(&self, record: Index, now: u64) -> bool {
-        self.all[record].end <= now
+        self.all[record].record.end <= now
     }
 
     /// Enters the end of a worker that has become idle.
     pub(super) fn rest(&mut self, record: Index, bucket: BucketId) {
-        let end = self.all[record].end;
+        let end = self.all[record].record.end;
         if end < u64::MAX {
             self.ends.insert((end, record, bucket));
         }
     }
 
     pub(super) fn stir(&mut self, record: Index, bucket: BucketId) {
-        self.ends.remove(&(self.all[record].end, record, bucket));
+        self.ends.remove(&(self.all[record].record.end, record, bucket));
+    }
+
+    pub(super) fn entry(&self, record: Index) -> &Entry {
+        &self.all[record]
+    }
+
+    pub(super) fn entry_mut(&mut self, record: Index) -> &mut Entry {
+        &mut self.all[record]
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.all.iter()
+    }
+
+    pub(super) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.all.iter_mut()
     }
 
     #[cfg(any(test, fuzzing))]
@@ -96,7 +127,7 @@ impl Records {
 impl<K, V, B> Scheduler<K, V, B> {
     /// What is kept of the worker in this slot.
     pub(crate) fn record(&self, slot: &Slot) -> Option<Record> {
-        slot.record.map(|record| self.records.all[record])
+        slot.record.map(|record| self.records.all[record].record)
     }
 
     /// Why a worker goes that is spent.
@@ -110,6 +141,7 @@ impl<K, V, B> Scheduler<K, V, B> {
 
     /// Whether the worker has been used as often, or has lived as long, as it may.
     pub(super) fn is_spent(&self, record: Index, now: u64) -> bool {
-        self.records.all[record].uses >= self.rules.max_uses || self.records.is_over(record, now)
+        self.records.all[record].record.uses >= self.rules.max_uses
+            || self.records.is_over(record, now)
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Rules {
     pub(crate) idle_timeout: Option<u64>,
     /// How many workers the keeper keeps idle where there is room.
     pub(crate) reserve: usize,
+    /// Nanoseconds after which a worker has been out for too long; `None` for never.
+    pub(crate) hold_limit: Option<u64>,
     /// How often a worker may be lent.
     pub(crate) max_uses: u64,
     /// How many returned workers may pass the oldest request for a bucket that could have used
@@ -55,6 +57,7 @@ impl Rules {
             waiting_limit: usize::MAX,
             idle_timeout: None,
             reserve: 0,
+            hold_limit: None,
             max_uses: u64::MAX,
             max_passes: MAX_PASSES,
             creates_apart: false,

@@ -6,11 +6,16 @@ use super::aftermath::Aftermath;
 use super::pursuit::Pursuit;
 use super::request::Request;
 use super::verdict::{Vain, Verdict};
+use super::watch::{Caller, Place};
 use super::{BookEffects, Errands, Loan, Shell, Trade, Unit};
-use crate::PoolResult;
 use crate::scheduler::{Lent, Refusal};
+use crate::{PoolResult, PoolStep};
 
 /// A request after its first look at what is idle.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a waiter's room has a bound, and a box would be in it"
+)]
 pub(crate) enum Begun<'a, T: Trade> {
     /// All that there is to do on a warm pool.
     Served(Loan<T>),
@@ -23,8 +28,9 @@ impl<T: Trade> Shell<T> {
         self: &Arc<Self>,
         request: Request<T::Key>,
         limit: Duration,
+        place: Place,
     ) -> PoolResult<Loan<T>> {
-        let mut pursuit = match self.begin(request) {
+        let mut pursuit = match self.begin(request, place) {
             Begun::Served(loan) => return Ok(loan),
             Begun::Pursues(pursuit) => pursuit,
         };
@@ -33,21 +39,22 @@ impl<T: Trade> Shell<T> {
 
     /// Looks for an idle worker of the bucket asked for: all that a request does on a warm pool.
     #[inline]
-    pub(crate) fn begin(self: &Arc<Self>, request: Request<T::Key>) -> Begun<'_, T> {
+    pub(crate) fn begin(self: &Arc<Self>, request: Request<T::Key>, place: Place) -> Begun<'_, T> {
         let now = self.clock.now();
+        let caller = Caller::new(place, now);
         // Most requests leave nothing to do, and need nothing to see to it.
         let mut effects = Errands::nothing();
         let lent = self.books.with(|books| books.lend(request.wish(None), now, &mut effects));
         let lent = match lent {
             Ok(Some(lent)) => lent,
-            nothing => return self.begin_without(request, nothing.err(), effects),
+            nothing => return self.begin_without(request, caller, nothing.err(), effects),
         };
         match self.judge(&lent) {
             Verdict::Well if effects.is_empty() => {
                 let loan = Loan::new(lent.value, lent.slot, self);
-                Self::served(loan, request, Aftermath::default())
+                self.served(loan, request, caller, Aftermath::default())
             }
-            verdict => self.begin_with(lent, verdict, request, effects),
+            verdict => self.begin_with(lent, verdict, (request, caller), effects),
         }
     }
 
@@ -55,11 +62,12 @@ impl<T: Trade> Shell<T> {
     fn begin_without(
         self: &Arc<Self>,
         request: Request<T::Key>,
+        caller: Caller,
         refusal: Option<Refusal>,
         effects: ManuallyDrop<BookEffects<T>>,
     ) -> Begun<'_, T> {
         Errands::of(effects, self).run().resume();
-        Begun::Pursues(Pursuit::new(request, self).refused(refusal))
+        Begun::Pursues(Pursuit::new(request, caller, self).refused(refusal))
     }
 
     #[cold]
@@ -67,26 +75,42 @@ impl<T: Trade> Shell<T> {
         self: &Arc<Self>,
         lent: Lent<Unit<T>>,
         verdict: Verdict,
-        request: Request<T::Key>,
+        (request, caller): (Request<T::Key>, Caller),
         effects: ManuallyDrop<BookEffects<T>>,
     ) -> Begun<'_, T> {
         let mut errands = Errands::of(effects, self);
         if let Verdict::Well = verdict {
             let loan = Loan::new(lent.value, lent.slot, self);
-            return Self::served(loan, request, errands.run());
+            return self.served(loan, request, caller, errands.run());
         }
         let vain = errands.run_before(Vain::new(lent, verdict, self));
-        Begun::Pursues(Pursuit::new(request, self).beside(vain))
+        Begun::Pursues(Pursuit::new(request, caller, self).beside(vain))
     }
 
     /// Not at the end of a function, where a panic in the request's key would lose the loan.
     #[inline]
-    fn served<'a>(
+    fn served(
+        self: &Arc<Self>,
         loan: Loan<T>,
         request: Request<T::Key>,
+        caller: Caller,
         mut aftermath: Aftermath,
-    ) -> Begun<'a, T> {
+    ) -> Begun<'_, T> {
         aftermath.run(|| drop(request));
+        if self.is_watched {
+            return self.served_before_eyes(loan, caller, aftermath);
+        }
+        Begun::Served(aftermath.resume_instead_of(loan))
+    }
+
+    #[cold]
+    fn served_before_eyes(
+        self: &Arc<Self>,
+        loan: Loan<T>,
+        caller: Caller,
+        aftermath: Aftermath,
+    ) -> Begun<'_, T> {
+        self.acquired(&loan, caller, PoolStep::Idle);
         Begun::Served(aftermath.resume_instead_of(loan))
     }
 }

@@ -6,7 +6,7 @@ use std::thread;
 /// The first panic among things that all have to be done. It ends here unless it is resumed.
 #[derive(Debug, Default)]
 #[must_use]
-pub(super) struct Aftermath(Option<Box<dyn Any + Send>>);
+pub(crate) struct Aftermath(Option<Box<dyn Any + Send>>);
 
 impl Aftermath {
     /// Runs the user's code, such as a destructor or a waker, and keeps its panic for later.
@@ -75,7 +75,7 @@ impl Drop for Aftermath {
 
 /// Runs the user's code, and returns its panic as a value.
 #[inline]
-pub(super) fn ask<R>(question: impl FnOnce() -> R) -> Result<R, Aftermath> {
+pub(crate) fn ask<R>(question: impl FnOnce() -> R) -> Result<R, Aftermath> {
     // Whatever the code leaves half-done is the user's own; no state of the pool is in it.
     panic::catch_unwind(AssertUnwindSafe(question)).map_err(|payload| Aftermath(Some(payload)))
 }

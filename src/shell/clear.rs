@@ -75,6 +75,7 @@ impl<T: Trade> Handle<T> {
     /// Destroys every worker, and returns when the last destructor has.
     pub(crate) async fn clear(&self) {
         self.begin_clear(false).finish().await;
+        self.whole().tell(None, None, |it, origin| it.cleared(origin));
     }
 
     /// `is_final`: the pool is closed, and never opens again.

@@ -70,7 +70,8 @@ impl<T: Trade> Shell<T> {
             let unit = match self.create(request.key(), &mut note).await {
                 Ok(unit) => unit,
                 Err(error) => {
-                    vacancy.has_failed();
+                    let text = self.text_of_request(&request);
+                    vacancy.has_failed(text.as_deref(), &error);
                     return Err(error);
                 }
             };

@@ -72,6 +72,7 @@ impl<'a, T: Trade> Dead<'a, T> {
                 // What the keeper sees to keeps its slot until then.
                 if let Err(doomed) = self.shell.bury(doomed) {
                     doomed.value.destroy(&mut aftermath);
+                    self.shell.gone(&doomed.slot);
                     self.empty.push(doomed.slot);
                 }
             }

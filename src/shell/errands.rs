@@ -76,6 +76,7 @@ impl<'a, T: Trade> Errands<'a, T> {
                     let Err(doomed) = self.shell.bury(doomed) else { continue };
                     let Doomed { value, slot, heir } = doomed;
                     value.destroy(&mut aftermath);
+                    self.shell.gone(&slot);
                     let free = |books: &mut Books<T>, effects: &mut BookEffects<T>| {
                         books.free(slot, heir, effects);
                     };

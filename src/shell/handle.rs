@@ -9,11 +9,12 @@ use super::hasher::Hasher;
 use super::keeper::Keeper;
 use super::lock::Lock;
 use super::request::{Hashed, Request};
+use super::watch::sorted;
 use super::{BookEffects, Books, Shell, Trade};
 use crate::error::invalid_config;
 use crate::limits::{Limits, limit};
 use crate::scheduler::{ClearId, Counts};
-use crate::{PoolResult, PoolRetained, PoolStatistics, PoolStatus};
+use crate::{PoolOutstanding, PoolResult, PoolRetained, PoolStatistics, PoolStatus};
 
 /// A pool's hold on its shells. Guards share them, but not this: when the pool is dropped, idle
 /// workers go at once, and those that are out as they come back.
@@ -142,6 +143,10 @@ impl<T: Trade> Handle<T> {
         });
         let tally = parts.iter().map(|(tally, _)| tally).sum();
         PoolStatistics::new(tally, parts.iter().map(|(_, counts)| *counts).sum())
+    }
+
+    pub(crate) fn outstanding(&self) -> Vec<PoolOutstanding> {
+        sorted(self.parts.iter().flat_map(|part| part.outstanding()).collect())
     }
 
     /// What there is of this key.

@@ -180,6 +180,7 @@ impl<T: Trade> Round<T> {
             drop(part.books.with(|books| books.wake_keeper()));
             // A destructor that panics harms nobody but its worker.
             drop(part.expire().1);
+            part.warn_of_overdue();
             if self.may_create() {
                 if let Some(slot) = part.books.with(|books| books.open_reserve()) {
                     let vacancy = Vacancy::new(slot, &part);
@@ -295,6 +296,7 @@ impl<T: Trade> Drop for Burial<T> {
             unit.destroy(&mut aftermath);
         }
         if let Some((slot, heir)) = self.place.take() {
+            self.shell.gone(&slot);
             let mut errands = self.shell.errands();
             self.shell.with(&mut errands.effects, |books, effects| {
                 books.free(slot, heir, effects);

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::thread;
@@ -27,6 +28,18 @@ impl<T: Trade> Loan<T> {
 }
 
 impl<T: Trade> Loan<T> {
+    pub(super) fn slot(&self) -> &Slot {
+        &self.0.as_ref().expect(HELD).slot
+    }
+
+    /// Says who holds the worker, if that is kept.
+    pub(crate) fn set_label(&self, label: Cow<'static, str>) {
+        let Held { slot, shell, .. } = self.0.as_ref().expect(HELD);
+        if shell.is_watched {
+            shell.books.with(|books| books.set_label(slot, label));
+        }
+    }
+
     /// The worker and its slot, for whoever gives them back.
     pub(super) fn into_parts(mut self) -> (Unit<T>, Slot) {
         let Held { unit, slot, .. } = self.0.take().expect(HELD);
@@ -37,8 +50,12 @@ impl<T: Trade> Loan<T> {
     pub(crate) fn detach(mut self) -> T::Worker {
         let Held { unit, slot, shell } = self.0.take().expect(HELD);
         let Filed { worker, key } = unit;
-        let (worker, mut aftermath) =
-            (Fragile::new(worker), shell.free(slot.because(Reason::Detached)));
+        let (worker, slot) = (Fragile::new(worker), slot.because(Reason::Detached));
+        if shell.is_watched {
+            shell.returned(&slot);
+            shell.gone(&slot);
+        }
+        let mut aftermath = shell.free(slot);
         aftermath.run(|| drop(key));
         // The last one out drops the factory.
         aftermath.run(|| drop(shell));
@@ -48,6 +65,9 @@ impl<T: Trade> Loan<T> {
     /// Destroys the worker, well or not.
     pub(crate) fn discard(mut self) {
         let Held { unit, slot, shell } = self.0.take().expect(HELD);
+        if shell.is_watched {
+            shell.returned(&slot);
+        }
         let mut aftermath = shell.destroy(unit, slot.because(Reason::Discarded));
         aftermath.run(|| drop(shell));
         aftermath.resume();
@@ -78,12 +98,27 @@ impl<T: Trade> DerefMut for Loan<T> {
 impl<T: Trade> Drop for Loan<T> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(Held { unit, slot, shell }) = self.0.take() {
-            let mut aftermath = shell.take_back(unit, slot);
-            // The last one out drops the factory.
-            aftermath.run(|| drop(shell));
-            aftermath.resume();
+        if let Some(held) = self.0.take() {
+            if held.shell.is_watched { held.give_back_before_eyes() } else { held.give_back() }
         }
+    }
+}
+
+impl<T: Trade> Held<T> {
+    #[inline]
+    fn give_back(self) {
+        let Self { unit, slot, shell } = self;
+        let mut aftermath = shell.take_back(unit, slot);
+        // The last one out drops the factory.
+        aftermath.run(|| drop(shell));
+        aftermath.resume();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back_before_eyes(self) {
+        self.shell.returned(&self.slot);
+        self.give_back();
     }
 }
 

@@ -30,6 +30,7 @@ mod trade;
 mod vacancy;
 mod verdict;
 mod waiting;
+mod watch;
 mod within;
 
 use std::sync::Arc;
@@ -47,12 +48,12 @@ use crate::limits::Limits;
 use crate::scheduler::{Counts, Doomed, Effects, Scheduler, Slot};
 
 pub(crate) use self::acquire::Begun;
+pub(crate) use self::aftermath::ask;
 pub(crate) use self::fragile::Fragile;
 pub(crate) use self::handle::Handle;
 pub(crate) use self::keeper::Keeper;
 pub(crate) use self::loan::Loan;
 pub(crate) use self::policy::{CreationPolicy, Policy};
-pub(crate) use self::pursuit::Step;
 pub(crate) use self::request::Request;
 pub(crate) use self::trade::{Filed, Trade, Unit, file, finished, made};
 
@@ -67,6 +68,8 @@ pub(crate) struct Shell<T: Trade> {
     /// For how many nanoseconds an idle worker may rest and still need no recycling.
     fresh_for: u64,
     policy: Arc<Policy>,
+    /// Whether anybody wants to know who gets what.
+    is_watched: bool,
     /// Why no request can be served, if the limits make no sense.
     invalid: Option<&'static str>,
     books: Lock<Books<T>>,
@@ -88,6 +91,7 @@ impl<T: Trade> Shell<T> {
             clock: Clock::new(rules.idle_timeout.is_some() || limits.policy.needs_clock()),
             fresh_for: limits.policy.recycle_after.unwrap_or(u64::MAX),
             policy: Arc::clone(&limits.policy),
+            is_watched: limits.policy.is_watched(),
             invalid: limits.invalid,
             books: Lock::new(Scheduler::new(rules, sole)),
             keeper,

@@ -2,7 +2,7 @@ use std::iter;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use crate::scheduler::Life;
+use crate::observer::Observers;
 use crate::{PoolError, PoolRetry};
 
 /// What a pool's options ask of the shell.
@@ -20,6 +20,13 @@ pub(crate) struct Policy {
     pub(crate) keeps_on_panic: bool,
     /// Whether anything is kept of each worker.
     pub(crate) keeps_records: bool,
+    /// What the pool is called.
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) observers: Observers,
+    /// Whether it is kept who holds what.
+    pub(crate) keeps_holders: bool,
+    /// After how many nanoseconds a worker has been out for too long.
+    pub(crate) leak_threshold: Option<u64>,
     /// How many nanoseconds a worker lives, and by how many less at random; `None`: for ever.
     pub(crate) lifetime: Option<(u64, u64)>,
 }
@@ -45,15 +52,20 @@ impl Policy {
             && self.creation.is_none()
             && self.recycle_after.is_none()
             && self.lifetime.is_none()
+            && self.name.is_none()
+            && !self.is_watched()
             && !(self.keeps_on_panic || self.keeps_records || self.creates_apart);
         if is_plain { Self::plain() } else { Arc::new(self) }
     }
 
-    /// What a new worker brings.
-    pub(super) fn life(&self, id: u64) -> Option<Life> {
-        let span =
-            self.lifetime.map_or(u64::MAX, |(longest, less)| longest - fastrand::u64(..=less));
-        self.keeps_records.then_some(Life { id, span })
+    /// How long a new worker may live.
+    pub(super) fn span(&self) -> u64 {
+        self.lifetime.map_or(u64::MAX, |(longest, less)| longest - fastrand::u64(..=less))
+    }
+
+    /// Whether anybody wants to know who gets what.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.keeps_holders || !self.observers.is_empty()
     }
 
     /// Whether an option needs the time on the way of every request.

@@ -15,16 +15,20 @@ use super::request::{Hashed, Request};
 use super::vacancy::{Filled, Vacancy};
 use super::verdict::Vain;
 use super::waiting::{Served, Waiting};
+use super::watch::{Caller, Place};
 use super::within::{once, timed, within};
 use super::{Dead, Fragile, Loan, Shell, Trade};
 use crate::error::{refused, timed_out};
 use crate::scheduler::{End, Entered, Entry, How, Refusal, Standing, Ticket};
-use crate::{PoolError, PoolResult};
+use crate::{PoolError, PoolObserver, PoolOrigin, PoolResult, PoolStep};
 
 /// A request that its first look has not served.
 pub(crate) struct Pursuit<'a, T: Trade> {
     shell: &'a Arc<Shell<T>>,
     request: Request<T::Key>,
+    caller: Caller,
+    /// What its key is called, if anybody wants to know.
+    text: Option<Arc<str>>,
     /// Why the first look was not allowed.
     refusal: Option<Refusal>,
     /// Its place in the order, if it has one.
@@ -35,7 +39,8 @@ pub(crate) struct Pursuit<'a, T: Trade> {
     full: Option<Hashed<T::Key>>,
     /// A request takes its worker first, and lets dead ones go after.
     dead: Dead<'a, T>,
-    step: Step,
+    /// What it is doing.
+    step: PoolStep,
     /// What is counted of it.
     account: Account<'a, T>,
     /// Since when it waits, by the pool's clock.
@@ -44,15 +49,6 @@ pub(crate) struct Pursuit<'a, T: Trade> {
     apart: Apart<T>,
     /// Why its last attempt at a worker failed.
     last_error: Option<Box<PoolError>>,
-}
-
-/// What a request is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    Waiting,
-    /// The last of its dead workers is alive still, and to be recycled.
-    Recycling,
-    Creating,
 }
 
 /// How far a request has come.
@@ -84,9 +80,10 @@ impl<T: Trade> Shell<T> {
     pub(crate) fn try_get(
         self: &Arc<Self>,
         request: Request<T::Key>,
+        place: Place,
     ) -> PoolResult<Option<Loan<T>>> {
         self.check_valid()?;
-        let mut pursuit = Pursuit::new(request, self);
+        let mut pursuit = Pursuit::new(request, self.caller(place), self);
         loop {
             let now = self.clock.now();
             let wish = pursuit.request.wish(None);
@@ -100,7 +97,7 @@ impl<T: Trade> Shell<T> {
             let found = lent.map_err(refused)?.map(|lent| self.examine(lent));
             match errands.run_before(found) {
                 None => return Ok(None),
-                Some(Ok(loan)) => return Ok(Some(pursuit.end_with(loan))),
+                Some(Ok(loan)) => return Ok(Some(pursuit.end_with(loan, PoolStep::Idle))),
                 Some(Err(vain)) => pursuit.put_aside(vain),
             }
         }
@@ -109,16 +106,18 @@ impl<T: Trade> Shell<T> {
 
 impl<'a, T: Trade> Pursuit<'a, T> {
     #[inline]
-    pub(super) fn new(request: Request<T::Key>, shell: &'a Arc<Shell<T>>) -> Self {
+    pub(super) fn new(request: Request<T::Key>, caller: Caller, shell: &'a Arc<Shell<T>>) -> Self {
         Self {
             shell,
             request,
+            caller,
+            text: None,
             refusal: None,
             ticket: None,
             deadline: None,
             full: None,
             dead: Dead::new(shell),
-            step: Step::Waiting,
+            step: PoolStep::Waiting,
             account: Account::new(shell),
             since: None,
             apart: Apart::new(),
@@ -147,6 +146,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn go_through(&mut self, limit: Option<Duration>) -> PoolResult<Loan<T>> {
         self.shell.check_valid()?;
         self.shell.start_keeper();
+        self.text = self.shell.text_of_request(&self.request);
         let limit = limit.or(self.shell.policy.acquire_timeout);
         let result = match limit.and_then(|limit| self.shell.clock.deadline(limit)) {
             None => self.pursue().await,
@@ -170,16 +170,27 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 let wish = self.request.wish(None);
                 let counts = self.shell.books.with(|books| books.counts_for(wish));
                 let limit = limit.unwrap_or_default();
-                let step = if self.apart.is_empty() { self.step } else { Step::Creating };
+                let step = if self.apart.is_empty() { self.step } else { PoolStep::Creating };
+                self.tell(|it, origin, took| it.timed_out(origin, took, step));
                 let own = self.last_error.take().map(|error| *error);
                 let last_error = own.or_else(|| self.apart.take_last_error());
                 timed_out(step, limit, &counts, last_error)
             }
             Stop::Refused(refusal) => {
                 self.account.fail(refusal.into());
-                refused(refusal)
+                let error = refused(refusal);
+                self.tell(|it, origin, _| it.refused(origin, error.code()));
+                error
             }
         })
+    }
+
+    /// Tells of this request, and how long it has taken.
+    fn tell(&self, event: impl Fn(&dyn PoolObserver, &PoolOrigin<'_>, Duration)) {
+        if self.shell.is_watched {
+            let took = self.shell.taken_by(self.caller);
+            self.shell.tell(self.text.as_deref(), None, |it, origin| event(it, origin, took));
+        }
     }
 
     async fn pursue(&mut self) -> Result<Loan<T>, Stop> {
@@ -187,15 +198,15 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             return Err(refusal.into());
         }
         loop {
-            if self.step == Step::Recycling {
+            if self.step == PoolStep::Recycling {
                 // Boxed, for most pools never do this.
                 if let Some(loan) = Box::pin(self.recycle()).await {
-                    return Ok(self.end_with(loan));
+                    return Ok(self.end_with(loan, PoolStep::Recycling));
                 }
             }
             let mut waiting = match self.go_on()? {
                 Turn::Waits(waiting) => waiting,
-                Turn::Found(Ok(loan)) => return Ok(self.end_with(loan)),
+                Turn::Found(Ok(loan)) => return Ok(self.end_with(loan, PoolStep::Idle)),
                 Turn::Found(Err(vain)) => {
                     self.put_aside(vain);
                     continue;
@@ -230,10 +241,10 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             let vacancy = match served {
                 Served::Worker(loan) if self.shell.fresh_for == 0 => {
                     self.dead.add(loan);
-                    self.step = Step::Recycling;
+                    self.step = PoolStep::Recycling;
                     continue;
                 }
-                Served::Worker(loan) => return Ok(self.end_with(loan)),
+                Served::Worker(loan) => return Ok(self.end_with(loan, PoolStep::Waiting)),
                 Served::Outdated(dead) => {
                     self.dead.append(dead);
                     continue;
@@ -244,11 +255,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 Ok(()) => continue,
                 Err(vacancy) => vacancy,
             };
-            self.step = Step::Creating;
+            self.step = PoolStep::Creating;
             if let Some(loan) = self.create_in(vacancy).await? {
-                return Ok(self.end_with(loan));
+                return Ok(self.end_with(loan, PoolStep::Creating));
             }
-            self.step = Step::Waiting;
+            self.step = PoolStep::Waiting;
         }
     }
 
@@ -268,7 +279,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             let unit = match shell.create(self.request.key(), note).await {
                 Ok(unit) => unit,
                 Err(error) => {
-                    vacancy.has_failed();
+                    vacancy.has_failed(self.text.as_deref(), &error);
                     return Err(error.into());
                 }
             };
@@ -295,7 +306,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let unit = self.dead.last_mut()?;
         let recycling = shell.trade.recycle(unit);
         let recycled = within(shell.policy.recycle_timeout, "recycle()", recycling).await;
-        self.step = Step::Waiting;
+        self.step = PoolStep::Waiting;
         match recycled {
             Ok(()) => self.dead.revive(&mut self.account.standing),
             Err(error) => {
@@ -322,7 +333,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             self.account.standing = Standing::Served(How::AtOnce);
         }
         if is_due {
-            self.step = Step::Recycling;
+            self.step = PoolStep::Recycling;
         }
     }
 
@@ -363,7 +374,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let mut aftermath = errands.ring();
         let turn = match entered {
             Entered::Lent(lent) => Turn::Found(shell.examine(lent)),
-            Entered::Waits(id) => Turn::Waits(Waiting::new(id, listener, shell)),
+            Entered::Waits(id) => Turn::Waits(Waiting::new(id, listener, self.text.clone(), shell)),
         };
         aftermath.then(errands.run());
         aftermath.run(|| drop(spare_key));
@@ -372,7 +383,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
 
     /// Lets go of all that a request holds. Not at the end of a function, where a panic in it would
     /// lose the loan.
-    fn end_with(&mut self, loan: Loan<T>) -> Loan<T> {
+    fn end_with(&mut self, loan: Loan<T>, step: PoolStep) -> Loan<T> {
         self.account.close();
         let mut aftermath = Aftermath::default();
         if !self.dead.is_empty() {
@@ -388,6 +399,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             aftermath.run(|| drop(mem::replace(&mut self.apart, Apart::new())));
         }
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
+        if self.shell.is_watched {
+            self.shell.acquired(&loan, self.caller, step);
+        }
         aftermath.resume_instead_of(loan)
     }
 }

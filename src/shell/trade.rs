@@ -23,6 +23,9 @@ pub(crate) trait Trade: Send + Sync + 'static {
     /// Ends a worker in its own time.
     fn destroy(&self, unit: Unit<Self>) -> impl Future<Output = ()> + Send;
 
+    /// What a key is called.
+    fn label(&self, key: &Self::Key) -> Option<String>;
+
     /// Whether the worker works and still is what it was when it was created.
     fn is_well(unit: &Unit<Self>) -> bool;
 

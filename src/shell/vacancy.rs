@@ -1,11 +1,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use super::aftermath::Aftermath;
 use super::request::Hashed;
 use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
-use crate::scheduler::{Arrival, Birth, Refusal, Slot, Standing};
+use crate::scheduler::{Arrival, Birth, Life, Refusal, Slot, Standing};
+use crate::{PoolDestroyReason as Reason, PoolError};
 
 /// A slot in which a worker may be created. Dropping it gives the slot back.
 pub(super) struct Vacancy<T: Trade> {
@@ -40,10 +42,14 @@ impl<T: Trade> Vacancy<T> {
         Self { slot: Some(slot), begun, shell: Fragile::new(Arc::clone(shell)) }
     }
 
-    /// The creation has failed.
-    pub(super) fn has_failed(&mut self) {
+    /// The creation for whatever is called so has failed.
+    pub(super) fn has_failed(&mut self, key: Option<&str>, error: &PoolError) {
         if let Some(slot) = &mut self.slot {
             slot.has_failed();
+        }
+        if self.shell.is_watched {
+            let took = self.shell.since(self.begun);
+            self.shell.tell(key, None, |it, origin| it.creation_failed(origin, error, took));
         }
     }
 
@@ -64,7 +70,13 @@ impl<T: Trade> Vacancy<T> {
         let (now, ended) = (shell.clock.now(), shell.clock.read());
         let took = ended.saturating_sub(self.begun);
         self.begun = ended;
-        let arrival = Arrival { bucket, life: shell.life(), took, now };
+        let life = shell.life(&key);
+        let name = life.as_ref().filter(|_| shell.is_watched).map(|it| (it.id, it.key.clone()));
+        if let Some((id, key)) = &name {
+            let took = Duration::from_nanos(took);
+            shell.tell(key.as_deref(), Some(*id), |it, origin| it.created(origin, took));
+        }
+        let arrival = Arrival { bucket, life, took, now };
         let mut unit = Some((worker, key));
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
@@ -96,16 +108,19 @@ impl<T: Trade> Vacancy<T> {
             }
             (Birth::Full, Some(class)) => {
                 drop((unit, spare_key));
+                shell.tell_of_vain(name, Reason::Surplus);
                 errands.run().resume();
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Outdated, class) => {
                 drop((unit, class, spare_key));
+                shell.tell_of_vain(name, Reason::Invalidated);
                 errands.run().resume();
                 Filled::Outdated(self)
             }
             (Birth::Refused(refusal), class) => {
                 drop((unit, class, spare_key));
+                shell.tell_of_vain(name, Reason::Cleared);
                 errands.run().resume();
                 Filled::Refused(refusal)
             }
@@ -119,20 +134,28 @@ fn whole<T: Trade>((worker, key): (Fragile<T::Worker>, Fragile<T::Key>)) -> Unit
 
 impl<T: Trade> Shell<T> {
     /// What a new worker brings, if anything is kept of it.
-    fn life(&self) -> Option<crate::scheduler::Life> {
+    fn life(&self, key: &T::Key) -> Option<Life> {
         if !self.policy.keeps_records {
             return None;
         }
-        self.policy.life(1 + LAST_WORKER.fetch_add(1, Ordering::Relaxed))
+        let id = 1 + LAST_WORKER.fetch_add(1, Ordering::Relaxed);
+        Some(Life { id, key: self.text_of(key), span: self.policy.span() })
+    }
+
+    /// A new worker was not welcome.
+    fn tell_of_vain(&self, name: Option<(u64, Option<Arc<str>>)>, reason: Reason) {
+        if let Some((id, key)) = name {
+            self.tell_of_end(id, key.as_deref(), reason);
+        }
     }
 }
 
 impl<T: Trade> Drop for Vacancy<T> {
     fn drop(&mut self) {
-        if thread::panicking() {
-            self.has_failed();
-        }
-        if let Some(slot) = self.slot.take() {
+        if let Some(mut slot) = self.slot.take() {
+            if thread::panicking() {
+                slot.has_failed();
+            }
             self.shell.free(slot).resume();
         }
     }

@@ -1,6 +1,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use super::aftermath::Aftermath;
 use super::bell::NotifyWaiter;
@@ -14,6 +14,10 @@ pub(super) struct Waiting<'a, T: Trade> {
     id: WaiterId,
     /// `None` once its ring was heard.
     bell: Option<NotifyWaiter<()>>,
+    /// What the key of the request is called.
+    text: Option<Arc<str>>,
+    /// When somebody was told that it waits, by the pool's clock.
+    told: Option<u64>,
     shell: &'a Arc<Shell<T>>,
 }
 
@@ -43,8 +47,28 @@ impl<T: Trade> Collected<'_, T> {
 const RUNG: &str = "the bell of a waiter rings once, when there is something to collect";
 
 impl<'a, T: Trade> Waiting<'a, T> {
-    pub(super) fn new(id: WaiterId, bell: NotifyWaiter<()>, shell: &'a Arc<Shell<T>>) -> Self {
-        Self { id, bell: Some(bell), shell }
+    pub(super) fn new(
+        id: WaiterId,
+        bell: NotifyWaiter<()>,
+        text: Option<Arc<str>>,
+        shell: &'a Arc<Shell<T>>,
+    ) -> Self {
+        Self { id, bell: Some(bell), text, told: None, shell }
+    }
+
+    #[cold]
+    fn tell_that_it_waits(&mut self) {
+        if self.told.is_none() {
+            self.told = Some(self.shell.clock.read());
+            self.shell.tell(self.text.as_deref(), None, |it, origin| it.waiting(origin));
+        }
+    }
+
+    fn tell_that_it_has_waited(&mut self) {
+        if let Some(told) = self.told.take() {
+            let time = self.shell.since(told);
+            self.shell.tell(self.text.as_deref(), None, |it, origin| it.waited(origin, time));
+        }
     }
 
     pub(super) fn ticket(&self) -> Ticket {
@@ -57,7 +81,12 @@ impl<'a, T: Trade> Future for Waiting<'a, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let bell = self.bell.as_mut().expect(RUNG);
-        ready!(Pin::new(bell).poll(cx));
+        if Pin::new(bell).poll(cx).is_pending() {
+            if self.shell.is_watched {
+                self.tell_that_it_waits();
+            }
+            return Poll::Pending;
+        }
         let shell = self.shell;
         let times = (shell.clock.now(), shell.clock.read());
         // Whoever stands in a line is in progress.
@@ -73,6 +102,7 @@ impl<'a, T: Trade> Future for Waiting<'a, T> {
         // Not before: it may hold the task's waker still, whose destructor may panic.
         let mut aftermath = Aftermath::default();
         aftermath.run(|| drop(self.bell.take()));
+        self.tell_that_it_has_waited();
         Poll::Ready(Collected { served, standing, aftermath })
     }
 }
@@ -91,6 +121,7 @@ impl<T: Trade> Drop for Waiting<'_, T> {
             (bell, question.unwrap_or_default())
         });
         aftermath.then(errands.run());
+        self.tell_that_it_has_waited();
         // Between them these own the waker of the task that has gone.
         aftermath.run(|| drop(unrung));
         aftermath.run(|| drop(listener));

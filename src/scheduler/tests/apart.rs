@@ -83,7 +83,7 @@ impl World {
 
     /// What the newest worker brings.
     pub(super) fn life(&self) -> Option<Life> {
-        let life = Life { id: self.last_id as u64, span: self.span.unwrap_or(u64::MAX) };
+        let life = Life { id: self.last_id as u64, key: None, span: self.span.unwrap_or(u64::MAX) };
         self.keeps_records().then_some(life)
     }
 }
