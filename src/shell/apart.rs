@@ -15,8 +15,10 @@ use crate::PoolError;
 
 /// Creations that were begun for a request and go on apart from it. Dropping this lets them go on:
 /// what comes of them is for whoever waits, or becomes idle.
+///
+/// Each keeps the waker of the task that asked, whose destructor may panic.
 pub(super) struct Apart<T: Trade> {
-    creations: Vec<JoinHandle<Spare<T>>>,
+    creations: Vec<Fragile<JoinHandle<Spare<T>>>>,
     /// After which one of them goes on.
     last_error: Option<Arc<Lock<Option<PoolError>>>>,
 }
@@ -50,7 +52,7 @@ impl<T: Trade> Apart<T> {
         let note = move |error| drop(last_error.with(|last| last.replace(error)));
         let creation = async move { shell.create_spare(request, vacancy, note).await };
         #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
-        self.creations.push(runtime.spawn(creation));
+        self.creations.push(Fragile::new(runtime.spawn(creation)));
         Ok(())
     }
 
@@ -63,7 +65,7 @@ impl<T: Trade> Apart<T> {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<T>> {
         let mut next = 0;
         while let Some(creation) = self.creations.get_mut(next) {
-            let Poll::Ready(ended) = Pin::new(creation).poll(cx) else {
+            let Poll::Ready(ended) = Pin::new(&mut **creation).poll(cx) else {
                 next += 1;
                 continue;
             };

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
+use tokio::time::sleep;
+
 use super::policy::CreationPolicy;
 use super::request::{Hashed, Request};
 use super::vacancy::{Filled, Vacancy};
-use super::within::within;
+use super::within::{timed, within};
 use super::{Filed, Fragile, Shell, Trade, Unit};
 use crate::error::refused;
 use crate::{PoolError, PoolResult};
@@ -52,7 +54,7 @@ impl<T: Trade> Shell<T> {
             }
             let Some(delay) = delays.next() else { return Err(error) };
             note(error);
-            tokio::time::sleep(delay).await;
+            timed(Box::pin(sleep(delay))).await;
         }
     }
 

@@ -16,7 +16,7 @@ use super::vacancy::{Filled, Vacancy};
 use super::verdict::Vain;
 use super::waiting::{Served, Waiting};
 use super::watch::{Caller, Place};
-use super::within::{once, within};
+use super::within::{once, timed, within};
 use super::{Dead, Fragile, Loan, Shell, Trade};
 use crate::error::{refused, timed_out};
 use crate::scheduler::{End, Entered, Entry, How, Refusal, Standing, Ticket};
@@ -156,9 +156,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             }
             Some((instant, nanos)) => {
                 self.deadline = Some(nanos);
-                // Boxed, for a timer is large and most requests have none.
-                let timed = Box::pin(timeout_at(instant, self.pursue())).await;
-                timed.unwrap_or(Err(Stop::Refused(Refusal::TimedOut)))
+                let pursued = timed(Box::pin(timeout_at(instant, self.pursue()))).await;
+                pursued.unwrap_or(Err(Stop::Refused(Refusal::TimedOut)))
             }
         };
         result.map_err(|stop| match stop {

@@ -112,14 +112,14 @@ impl<T: Trade> Vacancy<T> {
                 errands.run().resume();
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
-            (Birth::Full | Birth::Outdated, _) => {
-                drop((unit, spare_key));
+            (Birth::Full | Birth::Outdated, class) => {
+                drop((unit, class, spare_key));
                 shell.tell_of_vain(name, Reason::Invalidated);
                 errands.run().resume();
                 Filled::Outdated(self)
             }
-            (Birth::Refused(refusal), _) => {
-                drop((unit, spare_key));
+            (Birth::Refused(refusal), class) => {
+                drop((unit, class, spare_key));
                 shell.tell_of_vain(name, Reason::Cleared);
                 errands.run().resume();
                 Filled::Refused(refusal)
