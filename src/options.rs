@@ -80,7 +80,8 @@ impl PoolOptions {
     /// errors. With `Some(0)` nobody waits: a request takes an idle worker or a free slot (in a
     /// classified pool also the slot of a worker that makes way), or gets `Full`.
     ///
-    /// Only newcomers are turned away. A request that has its place keeps it, whatever happens to the
+    /// With [`with_detached_creation`](Self::with_detached_creation) those do not count for whom a creation
+    /// goes on. Only newcomers are turned away. A request that has its place keeps it, whatever happens to the
     /// worker that it was given.
     #[must_use]
     pub fn with_max_waiting_count(mut self, count: Option<usize>) -> Self {

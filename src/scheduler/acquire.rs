@@ -461,11 +461,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if waiter.promised || !matches!(waiter.state, WaiterState::Queued) {
             return Ok(());
         }
-        // Beside itself.
-        let waiting = self.counts_around(waiter.lane.bucket()).waiting - 1;
-        if waiting < self.rules.waiting_limit.saturating_add(room) {
+        // Those do not wait for whom a creation goes on, whoever of them will get its worker.
+        let bucket = waiter.lane.bucket();
+        let waiting = self.counts_around(bucket).waiting.saturating_sub(self.apart_around(bucket));
+        if waiting <= self.rules.waiting_limit.saturating_add(room) {
             return Ok(());
         }
+        let waiting = waiting - 1;
         let bucket = self.leave(id).bucket();
         *bell = self.waiters.remove(id).and_then(|waiter| waiter.bell);
         if let Some(bucket) = bucket {

@@ -169,6 +169,8 @@ pub(crate) struct Scheduler<K, V, B> {
     creating: usize,
     /// Those of `slots` whose workers the scheduler itself has given up and that are being destroyed.
     leaving: usize,
+    /// Creations that go on apart from the requests for which they were begun.
+    apart: usize,
     /// Idle workers of all buckets.
     idle: usize,
     /// Workers that were idle, and were taken out to be asked.
@@ -208,6 +210,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             slots: 0,
             creating: 0,
             leaving: 0,
+            apart: 0,
             idle: 0,
             asked: 0,
             last_ticket: 0,
