@@ -44,6 +44,46 @@ pub enum PoolErrorCode {
     Closed,
 }
 
+impl PoolErrorCode {
+    /// All there are, in the order of their declaration.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sfo_pool::PoolErrorCode;
+    ///
+    /// assert!(PoolErrorCode::ALL.contains(&PoolErrorCode::Timeout));
+    /// ```
+    pub const ALL: &'static [Self] = &[
+        Self::Failed,
+        Self::Clearing,
+        Self::Cleared,
+        Self::InvalidConfig,
+        Self::Timeout,
+        Self::Full,
+        Self::Closed,
+    ];
+
+    /// One word, in lower case, for a log or as the value of a label.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert_eq!(sfo_pool::PoolErrorCode::InvalidConfig.name(), "invalid_config");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Clearing => "clearing",
+            Self::Cleared => "cleared",
+            Self::InvalidConfig => "invalid_config",
+            Self::Timeout => "timeout",
+            Self::Full => "full",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 /// The error of every pool: a [`PoolErrorCode`], a message, and maybe a source.
 ///
 /// It prints as a log wants it, with its code and place. For people take its `msg()` and the chain

@@ -103,6 +103,10 @@ pub use self::keyed_worker_pool::{
     KeyedWorker, KeyedWorkerFactory, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig,
     KeyedWorkerPoolRef, WorkerKey,
 };
+#[cfg(feature = "metrics")]
+pub use self::observer::metrics::PoolMetrics;
+#[cfg(feature = "tracing")]
+pub use self::observer::tracing::PoolTracing;
 pub use self::observer::{PoolObserver, PoolOrigin, PoolStep};
 pub use self::options::PoolOptions;
 pub use self::outstanding::PoolOutstanding;
@@ -132,4 +136,6 @@ mod documents {
     struct Design;
     #[doc = include_str!("../doc/coming-from.md")]
     struct ComingFrom;
+    #[doc = include_str!("../doc/observing.md")]
+    struct Observing;
 }

@@ -1,3 +1,8 @@
+#[cfg(feature = "metrics")]
+pub(crate) mod metrics;
+#[cfg(feature = "tracing")]
+pub(crate) mod tracing;
+
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -157,6 +162,18 @@ pub enum PoolStep {
 }
 
 impl PoolStep {
+    /// All there are, in the order of their declaration.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sfo_pool::PoolStep;
+    ///
+    /// let names: Vec<_> = PoolStep::ALL.iter().map(|step| step.name()).collect();
+    /// assert_eq!(names, ["idle", "waiting", "recycling", "creating"]);
+    /// ```
+    pub const ALL: &'static [Self] = &[Self::Idle, Self::Waiting, Self::Recycling, Self::Creating];
+
     /// One word, in lower case, for a log or as the value of a label.
     ///
     /// # Example
