@@ -94,7 +94,11 @@ impl<T: Trade> Shell<T> {
             let lent = self
                 .books
                 .with(|books| books.try_lend(wish, place, (now, fresh), T::serves, effects));
-            let found = lent.map_err(refused)?.map(|lent| self.examine(lent));
+            let lent = lent.map_err(|refusal| {
+                pursuit.text = self.text_of_request(&pursuit.request);
+                pursuit.turned_away(refusal)
+            })?;
+            let found = lent.map(|lent| self.examine(lent));
             match errands.run_before(found) {
                 None => return Ok(None),
                 Some(Ok(loan)) => return Ok(Some(pursuit.end_with(loan, PoolStep::Idle))),
@@ -179,11 +183,15 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             }
             Stop::Refused(refusal) => {
                 self.account.fail(refusal.into());
-                let error = refused(refusal);
-                self.tell(|it, origin, _| it.refused(origin, error.code()));
-                error
+                self.turned_away(refusal)
             }
         })
+    }
+
+    fn turned_away(&self, refusal: Refusal) -> PoolError {
+        let error = refused(refusal);
+        self.tell(|it, origin, _| it.refused(origin, error.code()));
+        error
     }
 
     /// Tells of this request, and how long it has taken.
