@@ -285,6 +285,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let shell = self.shell;
         loop {
             let note = |error| self.last_error = Some(Box::new(error));
+            vacancy.begin();
             let unit = match shell.create(self.request.key(), note).await {
                 Ok(unit) => unit,
                 Err(error) => {
