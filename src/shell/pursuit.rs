@@ -312,13 +312,14 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn recycle(&mut self) -> Option<Loan<T>> {
         let shell = self.shell;
         let standing = &mut self.account.standing;
+        let how = standing.how();
         shell.books.with(|books| books.resume(standing));
         let unit = self.dead.last_mut()?;
         let recycling = shell.trade.recycle(unit);
         let recycled = within(shell.policy.recycle_timeout, "recycle()", recycling).await;
         self.step = PoolStep::Waiting;
         match recycled {
-            Ok(()) => self.dead.revive(&mut self.account.standing),
+            Ok(()) => self.dead.revive(&mut self.account.standing, how),
             Err(error) => {
                 self.last_error = Some(Box::new(error));
                 None
