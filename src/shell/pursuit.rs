@@ -134,9 +134,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         Self { refusal, ..self }
     }
 
-    /// With a worker put aside that it has met.
-    pub(super) fn beside(mut self, vain: Vain<'a, T>) -> Self {
-        self.put_aside(vain);
+    /// One whose first look has met a worker, of which it is not known what that is good for.
+    pub(super) fn lent(mut self) -> Self {
+        self.account.standing = Standing::Served(How::AtOnce);
         self
     }
 
@@ -335,14 +335,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         }
     }
 
-    fn put_aside(&mut self, vain: Vain<'a, T>) {
+    pub(super) fn put_aside(&mut self, vain: Vain<'a, T>) {
         let Vain { ticket, dead, is_due } = vain;
         self.ticket = Some(ticket);
+        self.since = None;
         self.dead.append(dead);
-        if self.account.standing == Standing::New {
-            // By its first look.
-            self.account.standing = Standing::Served(How::AtOnce);
-        }
         if is_due {
             self.step = PoolStep::Recycling;
         }
@@ -394,8 +391,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
 
     /// Lets go of all that a request holds. Not at the end of a function, where a panic in it would
     /// lose the loan.
-    fn end_with(&mut self, loan: Loan<T>, step: PoolStep) -> Loan<T> {
-        self.account.close();
+    pub(super) fn end_with(&mut self, loan: Loan<T>, step: PoolStep) -> Loan<T> {
         let mut aftermath = Aftermath::default();
         if !self.dead.is_empty() {
             aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
@@ -410,10 +406,12 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             aftermath.run(|| drop(mem::replace(&mut self.apart, Apart::new())));
         }
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
+        let loan = aftermath.resume_instead_of(loan);
+        self.account.close();
         if self.shell.is_watched {
             self.shell.acquired(&loan, self.caller, step);
         }
-        aftermath.resume_instead_of(loan)
+        loan
     }
 }
 
