@@ -263,7 +263,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 self.tally.fail(standing, (*refusal).into());
                 return grant;
             }
-            Some(Grant::Outdated(..)) | None => return grant,
+            Some(Grant::Outdated(..)) => {}
+            None => return grant,
         }
         if waits {
             self.tally.waits.record(heard.saturating_sub(since));

@@ -222,8 +222,13 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 }
             };
             self.ticket = Some(waiting.ticket());
-            let heard =
-                poll_fn(|cx| match (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx)) {
+            let heard = poll_fn(|cx| {
+                let (ended, collected) = (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx));
+                if collected.is_ready() {
+                    // This wait is over, and counted.
+                    self.since = None;
+                }
+                match (ended, collected) {
                     (Poll::Ready(ended), Poll::Pending) => Poll::Ready(Err(ended)),
                     // A worker that it has been given by now is its own; another creation is not begun.
                     (Poll::Ready(ended), Poll::Ready(collected)) if collected.is_creation() => {
@@ -235,7 +240,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                         Poll::Ready(Ok(collected))
                     }
                     (Poll::Pending, Poll::Pending) => Poll::Pending,
-                });
+                }
+            });
             let served = match heard.await {
                 Ok(collected) => {
                     self.account.standing = collected.standing;
