@@ -263,7 +263,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 self.tally.open().fail(standing, (*refusal).into());
                 return grant;
             }
-            Some(Grant::Outdated(..)) | None => return grant,
+            Some(Grant::Outdated(..)) => {}
+            None => return grant,
         }
         if waits {
             self.tally.open().waits.record(heard.saturating_sub(since));

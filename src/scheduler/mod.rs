@@ -130,6 +130,13 @@ impl Slot {
             self.set_stage(Stage::Failed);
         }
     }
+
+    /// Says that the creation in it did not even begin.
+    pub(crate) fn has_not_begun(&mut self) {
+        if self.stage() == Stage::Creating {
+            self.set_stage(Stage::Vain);
+        }
+    }
 }
 
 /// What a request is refused with.

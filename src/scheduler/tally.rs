@@ -21,6 +21,16 @@ pub(crate) enum Standing {
     Over,
 }
 
+impl Standing {
+    /// How it was served, be it in vain.
+    pub(crate) fn how(self) -> How {
+        match self {
+            Self::Served(how) => how,
+            Self::New | Self::InProgress | Self::Over => How::AtOnce,
+        }
+    }
+}
+
 /// How a request was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
@@ -193,12 +203,17 @@ impl<K, V, B> Scheduler<K, V, B> {
     }
 
     /// The worker of a request in progress is ready, unless it has been given up with all of before.
-    pub(crate) fn revive(&mut self, slot: Slot, standing: &mut Standing) -> Result<Slot, Slot> {
+    pub(crate) fn revive(
+        &mut self,
+        slot: Slot,
+        standing: &mut Standing,
+        how: How,
+    ) -> Result<Slot, Slot> {
         if !self.is_current(&slot) {
             let reason = self.reason_of_before(&slot);
             return Err(slot.because(reason));
         }
-        self.tally.open().serve(standing, How::AtOnce);
+        self.tally.open().serve(standing, how);
         Ok(slot)
     }
 

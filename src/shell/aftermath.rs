@@ -51,7 +51,7 @@ impl Aftermath {
     }
 
     #[inline]
-    fn goes_on(&self) -> bool {
+    pub(super) fn goes_on(&self) -> bool {
         self.0.is_some() && !thread::panicking()
     }
 

@@ -9,10 +9,9 @@ use super::{Fragile, Handle, Trade};
 impl<T: Trade> Handle<T> {
     /// Closes the pool for good, and returns when the last destructor has.
     pub(crate) async fn close(&self) {
-        let is_first = !self.is_closed();
         let clearing = self.begin_clear(true);
         self.told_of_close().notify_waiters();
-        if is_first {
+        if clearing.is_end {
             self.whole().tell(None, None, |it, origin| it.closed(origin));
         }
         clearing.finish().await;

@@ -67,6 +67,7 @@ impl<T: Trade> Shell<T> {
         mut note: impl FnMut(PoolError) + Send,
     ) -> Spare<T> {
         loop {
+            vacancy.begin();
             let unit = match self.create(request.key(), &mut note).await {
                 Ok(unit) => unit,
                 Err(error) => {

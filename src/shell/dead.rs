@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::aftermath::Aftermath;
 use super::{Loan, Shell, Trade, Unit};
-use crate::scheduler::{Doomed, Slot, Standing};
+use crate::scheduler::{Doomed, How, Slot, Standing};
 
 /// Workers that a request was given in vain, and the slots that it holds because of them. Dropping
 /// it destroys the ones and gives back the others.
@@ -51,10 +51,10 @@ impl<'a, T: Trade> Dead<'a, T> {
     }
 
     /// Lends the one that was added last, unless it has been given up with all of before.
-    pub(super) fn revive(&mut self, standing: &mut Standing) -> Option<Loan<T>> {
+    pub(super) fn revive(&mut self, standing: &mut Standing, how: How) -> Option<Loan<T>> {
         let shell = self.shell;
         let (unit, slot) = self.workers.pop()?;
-        match shell.books.with(|books| books.revive(slot, standing)) {
+        match shell.books.with(|books| books.revive(slot, standing, how)) {
             Ok(slot) => Some(Loan::new(unit, slot, shell)),
             Err(slot) => {
                 self.workers.push((unit, slot));

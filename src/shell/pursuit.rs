@@ -94,7 +94,11 @@ impl<T: Trade> Shell<T> {
             let lent = self
                 .books
                 .with(|books| books.try_lend(wish, place, (now, fresh), T::serves, effects));
-            let found = lent.map_err(refused)?.map(|lent| self.examine(lent));
+            let lent = lent.map_err(|refusal| {
+                pursuit.text = self.text_of_request(&pursuit.request);
+                pursuit.turned_away(refusal)
+            })?;
+            let found = lent.map(|lent| self.examine(lent));
             match errands.run_before(found) {
                 None => return Ok(None),
                 Some(Ok(loan)) => return Ok(Some(pursuit.end_with(loan, PoolStep::Idle))),
@@ -130,9 +134,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         Self { refusal, ..self }
     }
 
-    /// With a worker put aside that it has met.
-    pub(super) fn beside(mut self, vain: Vain<'a, T>) -> Self {
-        self.put_aside(vain);
+    /// One whose first look has met a worker, of which it is not known what that is good for.
+    pub(super) fn lent(mut self) -> Self {
+        self.account.standing = Standing::Served(How::AtOnce);
         self
     }
 
@@ -178,11 +182,15 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             }
             Stop::Refused(refusal) => {
                 self.account.fail(refusal.into());
-                let error = refused(refusal);
-                self.tell(|it, origin, _| it.refused(origin, error.code()));
-                error
+                self.turned_away(refusal)
             }
         })
+    }
+
+    fn turned_away(&self, refusal: Refusal) -> PoolError {
+        let error = refused(refusal);
+        self.tell(|it, origin, _| it.refused(origin, error.code()));
+        error
     }
 
     /// Tells of this request, and how long it has taken.
@@ -213,8 +221,13 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 }
             };
             self.ticket = Some(waiting.ticket());
-            let heard =
-                poll_fn(|cx| match (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx)) {
+            let heard = poll_fn(|cx| {
+                let (ended, collected) = (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx));
+                if collected.is_ready() {
+                    // This wait is over, and counted.
+                    self.since = None;
+                }
+                match (ended, collected) {
                     (Poll::Ready(ended), Poll::Pending) => Poll::Ready(Err(ended)),
                     // A worker that it has been given by now is its own; another creation is not begun.
                     (Poll::Ready(ended), Poll::Ready(collected)) if collected.is_creation() => {
@@ -226,7 +239,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                         Poll::Ready(Ok(collected))
                     }
                     (Poll::Pending, Poll::Pending) => Poll::Pending,
-                });
+                }
+            });
             let served = match heard.await {
                 Ok(collected) => {
                     self.account.standing = collected.standing;
@@ -276,6 +290,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let shell = self.shell;
         loop {
             let note = |error| self.last_error = Some(Box::new(error));
+            vacancy.begin();
             let unit = match shell.create(self.request.key(), note).await {
                 Ok(unit) => unit,
                 Err(error) => {
@@ -302,13 +317,14 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn recycle(&mut self) -> Option<Loan<T>> {
         let shell = self.shell;
         let standing = &mut self.account.standing;
+        let how = standing.how();
         shell.books.with(|books| books.resume(standing));
         let unit = self.dead.last_mut()?;
         let recycling = shell.trade.recycle(unit);
         let recycled = within(shell.policy.recycle_timeout, "recycle()", recycling).await;
         self.step = PoolStep::Waiting;
         match recycled {
-            Ok(()) => self.dead.revive(&mut self.account.standing),
+            Ok(()) => self.dead.revive(&mut self.account.standing, how),
             Err(error) => {
                 self.last_error = Some(Box::new(error));
                 None
@@ -324,14 +340,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         }
     }
 
-    fn put_aside(&mut self, vain: Vain<'a, T>) {
+    pub(super) fn put_aside(&mut self, vain: Vain<'a, T>) {
         let Vain { ticket, dead, is_due } = vain;
         self.ticket = Some(ticket);
+        self.since = None;
         self.dead.append(dead);
-        if self.account.standing == Standing::New {
-            // By its first look.
-            self.account.standing = Standing::Served(How::AtOnce);
-        }
         if is_due {
             self.step = PoolStep::Recycling;
         }
@@ -383,8 +396,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
 
     /// Lets go of all that a request holds. Not at the end of a function, where a panic in it would
     /// lose the loan.
-    fn end_with(&mut self, loan: Loan<T>, step: PoolStep) -> Loan<T> {
-        self.account.close();
+    pub(super) fn end_with(&mut self, loan: Loan<T>, step: PoolStep) -> Loan<T> {
         let mut aftermath = Aftermath::default();
         if !self.dead.is_empty() {
             aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
@@ -399,10 +411,12 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             aftermath.run(|| drop(mem::replace(&mut self.apart, Apart::new())));
         }
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
+        let loan = aftermath.resume_instead_of(loan);
+        self.account.close();
         if self.shell.is_watched {
             self.shell.acquired(&loan, self.caller, step);
         }
-        aftermath.resume_instead_of(loan)
+        loan
     }
 }
 

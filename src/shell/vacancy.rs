@@ -12,8 +12,8 @@ use crate::{PoolDestroyReason as Reason, PoolError};
 /// A slot in which a worker may be created. Dropping it gives the slot back.
 pub(super) struct Vacancy<T: Trade> {
     slot: Option<Slot>,
-    /// When the creation began, by the pool's clock.
-    begun: u64,
+    /// When the creation began, by the pool's clock; `None` until it does.
+    begun: Option<u64>,
     /// The last one out drops the factory.
     shell: Fragile<Arc<Shell<T>>>,
 }
@@ -38,8 +38,12 @@ static LAST_WORKER: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Trade> Vacancy<T> {
     pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        let begun = shell.clock.read();
-        Self { slot: Some(slot), begun, shell: Fragile::new(Arc::clone(shell)) }
+        Self { slot: Some(slot), begun: None, shell: Fragile::new(Arc::clone(shell)) }
+    }
+
+    /// A creation begins now.
+    pub(super) fn begin(&mut self) {
+        self.begun = Some(self.shell.clock.read());
     }
 
     /// The creation for whatever is called so has failed.
@@ -48,7 +52,7 @@ impl<T: Trade> Vacancy<T> {
             slot.has_failed();
         }
         if self.shell.is_watched {
-            let took = self.shell.since(self.begun);
+            let took = self.begun.map_or(Duration::ZERO, |begun| self.shell.since(begun));
             self.shell.tell(key, None, |it, origin| it.creation_failed(origin, error, took));
         }
     }
@@ -68,8 +72,7 @@ impl<T: Trade> Vacancy<T> {
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
         let (now, ended) = (shell.clock.now(), shell.clock.read());
-        let took = ended.saturating_sub(self.begun);
-        self.begun = ended;
+        let took = self.begun.map_or(0, |begun| ended.saturating_sub(begun));
         let life = shell.life(&key);
         let name = life.as_ref().filter(|_| shell.is_watched).map(|it| (it.id, it.key.clone()));
         if let Some((id, key)) = &name {
@@ -153,7 +156,9 @@ impl<T: Trade> Shell<T> {
 impl<T: Trade> Drop for Vacancy<T> {
     fn drop(&mut self) {
         if let Some(mut slot) = self.slot.take() {
-            if thread::panicking() {
+            if self.begun.is_none() {
+                slot.has_not_begun();
+            } else if thread::panicking() {
                 slot.has_failed();
             }
             self.shell.free(slot).resume();

@@ -8,6 +8,7 @@ mod dice;
 mod keys;
 pub mod mines;
 mod pools;
+mod spy;
 mod workers;
 
 use std::sync::mpsc;
@@ -21,6 +22,7 @@ pub use self::crowd::{poll_woken, wait, woken};
 pub use self::dice::Dice;
 pub use self::keys::{KeyProbe, ProbedFactory, ProbedGuard, ProbedKey, ProbedKeys, ProbedWorker};
 pub use self::pools::{Any, Classified, General, Get, Keyed, Setup, TestPool};
+pub use self::spy::{Event, Spy, Told};
 pub use self::workers::{Callback, Factory, Outcome, Script, TestWorker, WorkerState};
 
 /// The key or class that a test uses where one is enough.
