@@ -111,7 +111,8 @@ pub trait PoolObserver: Send + Sync + 'static {
         _ = (origin, place, held);
     }
 
-    /// Such a worker came back after all.
+    /// Such a worker came back after all. If it does while the warning is being told, that may be told
+    /// later than this.
     fn came_back(&self, origin: &PoolOrigin<'_>, place: &Location<'_>, held: Duration) {
         _ = (origin, place, held);
     }

@@ -268,8 +268,8 @@ impl PoolOptions {
 
     /// Keeps a record of each worker, for `info()` on its guard.
     ///
-    /// Default: `false`, for it reads the clock twice for each use. It is kept as well when a lifetime
-    /// or a number of uses is set.
+    /// Default: `false`, for it reads the clock twice for each use. It is kept as well when a lifetime,
+    /// a number of uses, an observer or [`with_outstanding`](Self::with_outstanding) is set.
     #[must_use]
     pub fn with_worker_info(mut self, keep: bool) -> Self {
         self.worker_info = keep;

@@ -49,6 +49,8 @@ pub(crate) struct Entry<'a, K, B> {
     pub(crate) deadline: Option<u64>,
     /// The slots, empty by now, of workers that were given to this request in vain.
     pub(crate) held: &'a mut Vec<Slot>,
+    /// The generation of such workers whose slots somebody else has, who destroys them.
+    pub(crate) buried: Option<u64>,
     /// Rings when there is something to collect.
     pub(crate) bell: &'a mut Option<B>,
     /// How far it is known.
@@ -189,7 +191,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
-        if entry.held.iter().any(|slot| self.is_cleared(slot)) {
+        let mut given = entry.held.iter().map(Slot::generation).chain(entry.buried);
+        if given.any(|generation| generation < self.cleared) {
             self.tally.open().fail(entry.standing, End::Cleared);
             return Err(self.ended());
         }

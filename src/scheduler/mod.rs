@@ -101,7 +101,7 @@ impl Slot {
 
     /// The scheduler's when the slot was given out.
     #[inline]
-    fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.stamp.generation()
     }
 
@@ -122,6 +122,13 @@ impl Slot {
 
     pub(crate) fn reason(&self) -> PoolDestroyReason {
         self.stamp.reason()
+    }
+
+    /// Says that a creation begins in it, be it another one.
+    pub(crate) fn begins(&mut self) {
+        if self.stage() == Stage::Vain {
+            self.set_stage(Stage::Creating);
+        }
     }
 
     /// Says that nothing came of the creation in it.

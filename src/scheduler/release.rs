@@ -93,6 +93,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Birth {
         let Arrival { bucket, life, took, now } = arrival;
+        // The one question to the user's code, before the first change.
+        let found = bucket.map(|(hash, key)| self.buckets.find(hash, key));
         let now = self.advance(now);
         self.tally.open().created += 1;
         self.tally.open().creation_time = self.tally.open().creation_time.saturating_add(took);
@@ -104,11 +106,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if !self.is_current(slot) {
             self.tally.open().destroy(Reason::Invalidated);
             slot.set_generation(self.generation);
+            slot.set_stage(Stage::Vain);
             return Birth::Outdated;
         }
         let expected = slot.bucket;
-        if let Some((hash, key)) = bucket {
-            let found = self.buckets.find(hash, key);
+        if let Some(((hash, _), found)) = bucket.zip(found) {
             let is_full = |id| self.buckets[id].slots >= self.rules.bucket_limit;
             if found != expected && found.is_some_and(is_full) {
                 self.tally.open().destroy(Reason::Surplus);

@@ -56,7 +56,7 @@ impl Aftermath {
     }
 
     #[cold]
-    fn resume_now(mut self) -> ! {
+    pub(super) fn resume_now(mut self) -> ! {
         panic::resume_unwind(self.0.take().expect("there is a panic to go on"))
     }
 }

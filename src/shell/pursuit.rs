@@ -11,6 +11,7 @@ use super::account::Account;
 use super::aftermath::Aftermath;
 use super::apart::{Apart, Ended};
 use super::bell::{Bell, Notify};
+use super::creation::Stop;
 use super::request::{Hashed, Request};
 use super::vacancy::{Filled, Vacancy};
 use super::verdict::Vain;
@@ -48,31 +49,13 @@ pub(crate) struct Pursuit<'a, T: Trade> {
     /// Creations that go on apart from it.
     apart: Apart<T>,
     /// Why its last attempt at a worker failed.
-    last_error: Option<Box<PoolError>>,
+    last_error: Option<Fragile<Box<PoolError>>>,
 }
 
 /// How far a request has come.
 enum Turn<'a, T: Trade> {
     Found(Result<Loan<T>, Vain<'a, T>>),
     Waits(Waiting<'a, T>),
-}
-
-/// Why a request has ended without a worker.
-enum Stop {
-    Refused(Refusal),
-    Failed(PoolError),
-}
-
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<PoolError> for Stop {
-    fn from(error: PoolError) -> Self {
-        Self::Failed(error)
-    }
 }
 
 impl<T: Trade> Shell<T> {
@@ -176,7 +159,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 let limit = limit.unwrap_or_default();
                 let step = if self.apart.is_empty() { self.step } else { PoolStep::Creating };
                 self.tell(|it, origin, took| it.timed_out(origin, took, step));
-                let own = self.last_error.take().map(|error| *error);
+                let own = self.last_error.take().map(|error| *error.into_inner());
                 let last_error = own.or_else(|| self.apart.take_last_error());
                 timed_out(step, limit, &counts, last_error)
             }
@@ -246,7 +229,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                     self.account.standing = collected.standing;
                     collected.aftermath.resume_instead_of(collected.served)?
                 }
-                Err(Ended::Failed(error)) => return Err(error.into()),
+                Err(Ended::Stopped(stop)) => return Err(stop.into_inner()),
                 Err(Ended::Full(class)) => {
                     self.full = Some(class);
                     continue;
@@ -289,7 +272,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn create_in(&mut self, mut vacancy: Vacancy<T>) -> Result<Option<Loan<T>>, Stop> {
         let shell = self.shell;
         loop {
-            let note = |error| self.last_error = Some(Box::new(error));
+            let note = |error| self.last_error = Some(Fragile::new(Box::new(error)));
             vacancy.begin();
             let unit = match shell.create(self.request.key(), note).await {
                 Ok(unit) => unit,
@@ -326,7 +309,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         match recycled {
             Ok(()) => self.dead.revive(&mut self.account.standing, how),
             Err(error) => {
-                self.last_error = Some(Box::new(error));
+                self.last_error = Some(Fragile::new(Box::new(error)));
                 None
             }
         }
@@ -369,7 +352,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// Goes to the line, with all prepared that a place there needs.
     fn enter(&mut self) -> Result<Turn<'a, T>, Refusal> {
         let (shell, ticket, deadline) = (self.shell, self.ticket, self.deadline);
-        let held = self.dead.buried();
+        let (held, buried) = self.dead.buried();
         let wish = self.request.wish(self.full.as_ref());
         let mut spare_key = Fragile::new(wish.key().cloned());
         let (bell, listener) = Notify::new();
@@ -381,7 +364,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let effects = &mut errands.effects;
         let entered = shell.with(effects, |books, effects| {
             let (bell, spare_key) = (&mut bell, &mut *spare_key);
-            let entry = Entry { wish, ticket, since, deadline, held, bell, spare_key, standing };
+            let entry =
+                Entry { wish, ticket, since, deadline, held, buried, bell, spare_key, standing };
             books.enter(entry, now, T::serves, effects)
         })?;
         let mut aftermath = errands.ring();

@@ -3,9 +3,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::aftermath::Aftermath;
+use super::aftermath::{Aftermath, ask};
 use super::request::Hashed;
-use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
+use super::{Errands, Filed, Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Arrival, Birth, Life, Refusal, Slot, Standing};
 use crate::{PoolDestroyReason as Reason, PoolError};
 
@@ -44,6 +44,9 @@ impl<T: Trade> Vacancy<T> {
     /// A creation begins now.
     pub(super) fn begin(&mut self) {
         self.begun = Some(self.shell.clock.read());
+        if let Some(slot) = &mut self.slot {
+            slot.begins();
+        }
     }
 
     /// The creation for whatever is called so has failed.
@@ -83,20 +86,32 @@ impl<T: Trade> Vacancy<T> {
         let mut unit = Some((worker, key));
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
-        let (birth, question) = shell.with(effects, |books, effects| {
-            let slot = self.slot.as_mut().expect(HELD);
-            if let Some(standing) = standing {
-                let birth = books.created(slot, arrival, &mut spare_key, standing, effects);
-                return (birth, Aftermath::default());
-            }
-            let birth = books.created_spare(slot, arrival, &mut spare_key, effects);
-            let unit = unit.take_if(|_| birth == Birth::Welcome).map(whole::<T>);
-            let question = unit.map(|unit| {
-                let slot = self.slot.take().expect(HELD);
-                Shell::give_back(books, unit, slot, now, effects)
-            });
-            (birth, question.unwrap_or_default())
+        let told = ask(|| {
+            shell.with(effects, |books, effects| {
+                let slot = self.slot.as_mut().expect(HELD);
+                if let Some(standing) = standing {
+                    let birth = books.created(slot, arrival, &mut spare_key, standing, effects);
+                    return (birth, Aftermath::default());
+                }
+                let birth = books.created_spare(slot, arrival, &mut spare_key, effects);
+                let unit = unit.take_if(|_| birth == Birth::Welcome).map(whole::<T>);
+                let question = unit.map(|unit| {
+                    let slot = self.slot.take().expect(HELD);
+                    Shell::give_back(books, unit, slot, now, effects)
+                });
+                (birth, question.unwrap_or_default())
+            })
         });
+        let (birth, question) = match told {
+            Ok(told) => told,
+            Err(panic) => {
+                let end = ask(|| {
+                    shell.give_up((unit, class, spare_key), name, Reason::Panicked, errands);
+                });
+                drop(end);
+                panic.resume_now()
+            }
+        };
         // It ends here, as that of any worker that comes back.
         drop(question);
         match (birth, class) {
@@ -110,21 +125,15 @@ impl<T: Trade> Vacancy<T> {
                 Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(class)) => {
-                drop((unit, spare_key));
-                shell.tell_of_vain(name, Reason::Surplus);
-                errands.run().resume();
+                shell.give_up((unit, spare_key), name, Reason::Surplus, errands);
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Outdated, class) => {
-                drop((unit, class, spare_key));
-                shell.tell_of_vain(name, Reason::Invalidated);
-                errands.run().resume();
+                shell.give_up((unit, class, spare_key), name, Reason::Invalidated, errands);
                 Filled::Outdated(self)
             }
             (Birth::Refused(refusal), class) => {
-                drop((unit, class, spare_key));
-                shell.tell_of_vain(name, Reason::Cleared);
-                errands.run().resume();
+                shell.give_up((unit, class, spare_key), name, Reason::Cleared, errands);
                 Filled::Refused(refusal)
             }
         }
@@ -145,11 +154,21 @@ impl<T: Trade> Shell<T> {
         Some(Life { id, key: self.text_of(key), span: self.policy.span() })
     }
 
-    /// A new worker was not welcome.
-    fn tell_of_vain(&self, name: Option<(u64, Option<Arc<str>>)>, reason: Reason) {
+    /// A new worker is not welcome, and dropped with what came with it.
+    fn give_up(
+        &self,
+        unwelcome: impl Sized,
+        name: Option<(u64, Option<Arc<str>>)>,
+        reason: Reason,
+        mut errands: Errands<'_, T>,
+    ) {
+        let mut aftermath = Aftermath::default();
+        aftermath.run(|| drop(unwelcome));
         if let Some((id, key)) = name {
             self.tell_of_end(id, key.as_deref(), reason);
         }
+        aftermath.then(errands.run());
+        aftermath.resume();
     }
 }
 
