@@ -150,6 +150,8 @@ impl Model {
         self.request(number).has_place = true;
         self.expire(Some(unit.class));
         if self.is_old(unit) {
+            // Until the request destroys it, it is missed in the reserve.
+            self.wake_keeper();
             self.request(number).dead.push(unit);
             return false;
         }
