@@ -94,21 +94,23 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
     ) -> Birth {
         let Arrival { bucket, life, took, now } = arrival;
         let now = self.advance(now);
-        self.tally.created += 1;
-        self.tally.creation_time = self.tally.creation_time.saturating_add(took);
         if self.is_cleared(slot) {
+            self.tally.create(took);
             self.tally.destroy(Reason::Cleared);
             slot.set_stage(Stage::Vain);
             return Birth::Refused(self.ended());
         }
         if !self.is_current(slot) {
+            self.tally.create(took);
             self.tally.destroy(Reason::Invalidated);
             slot.set_generation(self.generation);
             return Birth::Outdated;
         }
         let expected = slot.bucket;
+        // Runs a key's `Eq`, so nothing has changed yet.
+        let found = bucket.and_then(|(hash, key)| self.buckets.find(hash, key));
+        self.tally.create(took);
         if let Some((hash, key)) = bucket {
-            let found = self.buckets.find(hash, key);
             let is_full = |id| self.buckets[id].slots >= self.rules.bucket_limit;
             if found != expected && found.is_some_and(is_full) {
                 self.tally.destroy(Reason::Surplus);
