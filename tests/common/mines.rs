@@ -20,8 +20,8 @@ use sfo_pool::{
     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerGuard, ClassifiedWorkerPool,
     ClassifiedWorkerPoolConfig, ClassifiedWorkerPoolRef, KeyedWorker, KeyedWorkerFactory,
     KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig, KeyedWorkerPoolRef, PoolOptions,
-    PoolResult, Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
-    pool_err,
+    PoolResult, PoolStatistics, Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig,
+    WorkerPoolRef, pool_err,
 };
 
 /// Where the user's code runs.
@@ -463,6 +463,7 @@ pub trait Ground: Clone + 'static {
     fn get(&self, name: u32) -> Attempt<PoolResult<Self::Guard>>;
     fn clear(&self) -> Attempt<()>;
     fn cleanup(&self) -> usize;
+    fn statistics(&self) -> PoolStatistics;
 }
 
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -502,6 +503,10 @@ macro_rules! ground {
 
             fn cleanup(&self) -> usize {
                 self.0.cleanup_idle_worker()
+            }
+
+            fn statistics(&self) -> PoolStatistics {
+                self.0.statistics()
             }
         }
     };
@@ -578,6 +583,9 @@ fn classified(
 pub fn check<G: Ground>(pool: &G) {
     let laid = disarm();
     assert!(poll(&mut pool.clear()).is_ready(), "a slot was lost");
+    let statistics = pool.statistics();
+    assert_eq!(statistics.created, statistics.destroyed_in_all(), "{statistics:?}");
+    assert!(statistics.served_at_once <= statistics.started, "{statistics:?}");
     fill(pool);
     lay(laid);
 }
