@@ -65,7 +65,8 @@ pub trait PoolObserver: Send + Sync + 'static {
         _ = (origin, took);
     }
 
-    /// A creation has failed after so long. The origin names no worker.
+    /// A creation has failed with an error, after so long. The origin names no worker. One that panics is
+    /// not told of, but counted.
     fn creation_failed(&self, origin: &PoolOrigin<'_>, error: &PoolError, took: Duration) {
         _ = (origin, error, took);
     }
@@ -100,7 +101,8 @@ pub trait PoolObserver: Send + Sync + 'static {
         _ = (origin, took, step);
     }
 
-    /// A request was turned away, or ended by a clear or the end of the pool.
+    /// A request was turned away, or ended by a clear or the end of the pool. It is no refusal if a
+    /// `try_get_worker` finds nothing.
     fn refused(&self, origin: &PoolOrigin<'_>, code: PoolErrorCode) {
         _ = (origin, code);
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use sfo_pool::PoolErrorCode::{Cleared, Clearing, Closed, Failed, Full, Timeout};
-use sfo_pool::{PoolDestroyReason as Reason, PoolRetry, PoolStatistics, PoolStatus};
+use sfo_pool::{PoolDestroyReason as Reason, PoolOptions, PoolRetry, PoolStatistics, PoolStatus};
 use tokio::time::advance;
 
 use common::*;
@@ -119,6 +119,9 @@ fn recycled(max: u16) -> Setup {
 fn boom() {
     resume_unwind(Box::new("boom"));
 }
+
+/// Whether an event is of a kind.
+type IsOne = fn(&Event) -> bool;
 
 laws! {
     async fn a_request_is_served_at_once_after_a_wait_or_by_creation<P: TestPool>()
@@ -818,7 +821,7 @@ laws! {
                 events.iter().filter(|event| is(event)).count()
             };
             let events = spy.events();
-            let pairs: [[fn(&Event) -> bool; 2]; 3] = [
+            let pairs: [[IsOne; 2]; 3] = [
                 [|it| matches!(it, Event::Created), |it| matches!(it, Event::Destroyed(_))],
                 [|it| matches!(it, Event::Acquired(_)), |it| matches!(it, Event::Returned)],
                 [|it| matches!(it, Event::Waiting), |it| matches!(it, Event::Waited)],
@@ -1049,5 +1052,23 @@ fn a_pool_in_parts_counts_as_one() {
         let waits = &statistics.wait_times;
         assert_eq!((waits.count(), waits.sum(), waits.longest()), (50, secs(100), secs(2)));
         expect(&pool, Requests { by_creation: 50, after_wait: 50, ..NONE });
+    });
+}
+
+/// It is dropped when the worker is in hand.
+#[test]
+fn a_key_whose_destructor_panics_fails_its_request() {
+    use common::mines::{self, Barracks, Ground, Place};
+    watched(|| async {
+        mines::hush();
+        let pool = mines::Keyed::open(Barracks(Arc::default()), PoolOptions::default());
+        drop(mines::poll(&mut pool.get(3)));
+        mines::lay([(Place::KeyDrop, 0)]);
+        let mut get = pool.get(3);
+        assert!(panic_of(|| drop(mines::poll(&mut get))).is_some());
+        mines::disarm();
+        let statistics = pool.statistics();
+        assert_eq!((statistics.failed, statistics.served_at_once), (1, 0));
+        assert_eq!((statistics.started, statistics.total), (2, 1));
     });
 }

@@ -96,8 +96,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         // The one question to the user's code, before the first change.
         let found = bucket.map(|(hash, key)| self.buckets.find(hash, key));
         let now = self.advance(now);
-        self.tally.open().created += 1;
-        self.tally.open().creation_time = self.tally.open().creation_time.saturating_add(took);
+        self.tally.open().create(took);
         if self.is_cleared(slot) {
             self.tally.open().destroy(Reason::Cleared);
             slot.set_stage(Stage::Vain);

@@ -97,6 +97,12 @@ impl Tally {
         self.ends[end as usize] += 1;
     }
 
+    /// A creation has brought a worker after so long.
+    pub(super) fn create(&mut self, took: u64) {
+        self.created += 1;
+        self.creation_time = self.creation_time.saturating_add(took);
+    }
+
     pub(super) fn destroy(&mut self, reason: PoolDestroyReason) {
         self.destroyed[reason as usize] += 1;
     }

@@ -20,8 +20,8 @@ use sfo_pool::{
     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerGuard, ClassifiedWorkerPool,
     ClassifiedWorkerPoolConfig, ClassifiedWorkerPoolRef, KeyedWorker, KeyedWorkerFactory,
     KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig, KeyedWorkerPoolRef, PoolOptions,
-    PoolResult, Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
-    pool_err,
+    PoolResult, PoolStatistics, Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig,
+    WorkerPoolRef, pool_err,
 };
 use tokio::task;
 
@@ -565,6 +565,7 @@ pub trait Ground: Clone + 'static {
     fn cleanup(&self) -> usize;
     fn invalidate(&self);
     fn resize(&self, max_count: u16);
+    fn statistics(&self) -> PoolStatistics;
 }
 
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -627,6 +628,10 @@ macro_rules! ground {
 
             fn resize(&self, max_count: u16) {
                 self.0.set_max_count(Some(max_count)).expect("a limit that makes sense");
+            }
+
+            fn statistics(&self) -> PoolStatistics {
+                self.0.statistics()
             }
         }
     };
@@ -722,6 +727,9 @@ pub fn check<G: Ground>(pool: &G) {
 pub fn check_beside<G: Ground>(pool: &G, run: &dyn Fn()) {
     let laid = disarm();
     assert!(poll_beside(&mut pool.clear(), run).is_ready(), "a slot was lost");
+    let statistics = pool.statistics();
+    assert_eq!(statistics.created, statistics.destroyed_in_all(), "{statistics:?}");
+    assert!(statistics.served_at_once <= statistics.started, "{statistics:?}");
     fill_beside(pool, run);
     lay(laid);
 }
