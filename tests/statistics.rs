@@ -1013,20 +1013,25 @@ fn a_request_for_any_class_waits_on_when_what_it_created_is_of_a_full_one() {
         let after = pool.statistics().wait_times;
         assert_eq!((after.count() - before.count(), after.sum() - before.sum()), (2, secs(7)));
 
-        let (pool, factory) = detached(3).max_per_class(1).open::<Any>();
+        let (pool, factory) = detached(4).max_per_class(1).open::<Any>();
         let mut first = pool.get();
         first.expect_pending();
         let_tasks_run().await;
         let holder = first.expect_worker();
         factory.gate();
-        let older = wait(1, || pool.get());
+        let mut older = wait(1, || pool.get()).remove(0);
+        let mut call = wait(1, || pool.get()).remove(0);
+        let younger = wait(1, || pool.get());
+        older.expect_pending();
         let_tasks_run().await;
         factory.open_gate();
-        let mut call = wait(1, || pool.get()).remove(0);
+        call.expect_pending();
         let_tasks_run().await;
+        assert_eq!(pool.statistics().destroyed(Reason::Surplus), 1);
         advance(secs(3)).await;
         // The slot that its creation leaves is for the older one.
         call.expect_pending();
+        drop(younger);
         drop(older);
         advance(secs(4)).await;
         let before = pool.statistics().wait_times;
