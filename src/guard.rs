@@ -64,8 +64,10 @@ macro_rules! impl_guard {
 
             /// What the pool knows of the worker; `None` unless one of the options
             /// [`with_worker_info`](crate::PoolOptions::with_worker_info),
-            /// [`with_max_lifetime`](crate::PoolOptions::with_max_lifetime) and
-            /// [`with_max_use_count`](crate::PoolOptions::with_max_use_count) is set.
+            /// [`with_max_lifetime`](crate::PoolOptions::with_max_lifetime),
+            /// [`with_max_use_count`](crate::PoolOptions::with_max_use_count),
+            /// [`with_observer`](crate::PoolOptions::with_observer) and
+            /// [`with_outstanding`](crate::PoolOptions::with_outstanding) is set.
             ///
             /// # Example
             ///

@@ -202,7 +202,8 @@ impl KeyedWorkerPoolConfig {
     /// expired worker is never handed out; it is destroyed by the next request that looks into its
     /// key's bucket, or by [`cleanup_idle_worker`](KeyedWorkerPool::cleanup_idle_worker): call that now and
     /// then, for some keys may never be asked for again. `Duration::MAX` never comes, `Duration::ZERO` at
-    /// once. The clock is tokio's, so paused time works; it is read only if this is set.
+    /// once. The clock is tokio's, so paused time works; a request that is served at once reads
+    /// it only if this is set.
     #[must_use]
     pub fn with_idle_timeout(mut self, idle_timeout: Option<Duration>) -> Self {
         self.idle_timeout = idle_timeout;

@@ -65,7 +65,8 @@ pub trait PoolObserver: Send + Sync + 'static {
         _ = (origin, took);
     }
 
-    /// A creation has failed after so long. The origin names no worker.
+    /// A creation has failed with an error, after so long. The origin names no worker. One that panics is
+    /// not told of, but counted.
     fn creation_failed(&self, origin: &PoolOrigin<'_>, error: &PoolError, took: Duration) {
         _ = (origin, error, took);
     }
@@ -100,7 +101,8 @@ pub trait PoolObserver: Send + Sync + 'static {
         _ = (origin, took, step);
     }
 
-    /// A request was turned away, or ended by a clear or the end of the pool.
+    /// A request was turned away, or ended by a clear or the end of the pool. It is no refusal if a
+    /// `try_get_worker` finds nothing.
     fn refused(&self, origin: &PoolOrigin<'_>, code: PoolErrorCode) {
         _ = (origin, code);
     }
@@ -111,7 +113,8 @@ pub trait PoolObserver: Send + Sync + 'static {
         _ = (origin, place, held);
     }
 
-    /// Such a worker came back after all.
+    /// Such a worker came back after all. If it does while the warning is being told, that may be told
+    /// later than this.
     fn came_back(&self, origin: &PoolOrigin<'_>, place: &Location<'_>, held: Duration) {
         _ = (origin, place, held);
     }

@@ -80,7 +80,8 @@ impl PoolOptions {
     /// errors. With `Some(0)` nobody waits: a request takes an idle worker or a free slot (in a
     /// classified pool also the slot of a worker that makes way), or gets `Full`.
     ///
-    /// Only newcomers are turned away. A request that has its place keeps it, whatever happens to the
+    /// With [`with_detached_creation`](Self::with_detached_creation) those do not count for whom a creation
+    /// goes on. Only newcomers are turned away. A request that has its place keeps it, whatever happens to the
     /// worker that it was given.
     #[must_use]
     pub fn with_max_waiting_count(mut self, count: Option<usize>) -> Self {
@@ -267,8 +268,8 @@ impl PoolOptions {
 
     /// Keeps a record of each worker, for `info()` on its guard.
     ///
-    /// Default: `false`, for it reads the clock twice for each use. It is kept as well when a lifetime
-    /// or a number of uses is set.
+    /// Default: `false`, for it reads the clock twice for each use. It is kept as well when a lifetime,
+    /// a number of uses, an observer or [`with_outstanding`](Self::with_outstanding) is set.
     #[must_use]
     pub fn with_worker_info(mut self, keep: bool) -> Self {
         self.worker_info = keep;

@@ -50,7 +50,8 @@ pub struct PoolStatistics {
     pub started: u64,
     /// Requests served by an idle worker.
     pub served_at_once: u64,
-    /// Requests served by a worker that somebody returned, for which they waited.
+    /// Requests served by a worker that somebody returned, or that was created apart from them, for which
+    /// they waited.
     pub served_after_wait: u64,
     /// Requests served by a worker that they created.
     pub served_by_creation: u64,

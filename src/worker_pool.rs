@@ -171,8 +171,8 @@ impl WorkerPoolConfig {
     /// Default: `None`, never, for the pool can't know how long the other side keeps a session. An
     /// expired worker is never handed out; it is destroyed by the next request that looks into its
     /// pool, or by [`cleanup_idle_worker`](WorkerPool::cleanup_idle_worker). `Duration::MAX` never comes,
-    /// `Duration::ZERO` at once. The clock is tokio's, so paused time works; it is read only if this is
-    /// set.
+    /// `Duration::ZERO` at once. The clock is tokio's, so paused time works; a request that is
+    /// served at once reads it only if this is set.
     #[must_use]
     pub fn with_idle_timeout(mut self, idle_timeout: Option<Duration>) -> Self {
         self.idle_timeout = idle_timeout;

@@ -9,9 +9,10 @@ use async_trait::async_trait;
 use sfo_pool::{
     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerGuard, ClassifiedWorkerPool,
     ClassifiedWorkerPoolConfig, ClassifiedWorkerPoolRef, KeyedWorker, KeyedWorkerFactory,
-    KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig, KeyedWorkerPoolRef, PoolError,
-    PoolErrorCode, PoolOptions, PoolResult, Worker, WorkerFactory, WorkerGuard, WorkerPool,
-    WorkerPoolConfig, WorkerPoolRef,
+    KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig, KeyedWorkerPoolRef,
+    PoolDestroyReason, PoolError, PoolErrorCode, PoolObserver, PoolOptions, PoolOrigin,
+    PoolOutstanding, PoolResult, PoolStatistics, PoolStep, PoolWaitTimes, Worker, WorkerFactory,
+    WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
 
@@ -162,6 +163,14 @@ assert_impl_all!(PoolOptions: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_impl_all!(PoolErrorCode: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_impl_all!(PoolError: std::error::Error, Send, Sync);
 
+// What a pool tells of itself. That options are safe to unwind over, observers and all, stands above.
+assert_impl_all!(PoolStatistics: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Clone, Eq);
+assert_impl_all!(PoolWaitTimes: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Clone, Eq);
+assert_impl_all!(PoolOutstanding: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Clone, Eq);
+assert_impl_all!(PoolOrigin<'static>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Copy, Eq);
+assert_impl_all!(PoolStep: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Copy, Eq);
+assert_impl_all!(PoolDestroyReason: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Copy, Eq);
+
 // Pools are Send and Sync whatever the worker and the key are.
 assert_impl_all!(WorkerPool<Celled, HostileFactory>: Send, Sync, Unpin);
 assert_impl_all!(KeyedWorkerPool<Celled, Celled, HostileFactory>: Send, Sync, Unpin);
@@ -201,6 +210,7 @@ assert_not_impl_any!(WorkerGuard<Plain, HostileFactory>: UnwindSafe, RefUnwindSa
 
 // The traits make objects.
 assert_obj_safe!(Worker);
+assert_obj_safe!(PoolObserver);
 assert_obj_safe!(WorkerFactory<Celled>);
 assert_obj_safe!(KeyedWorker<Celled>);
 assert_obj_safe!(KeyedWorkerFactory<Celled, Celled>);

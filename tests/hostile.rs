@@ -17,7 +17,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sfo_pool::{
     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
-    PoolErrorCode, PoolResult,
+    PoolErrorCode, PoolOptions, PoolResult,
 };
 
 use common::*;
@@ -502,6 +502,32 @@ fn a_worker_and_its_key_that_both_panic_as_they_go_do_not_abort() {
     alone("a_worker_and_its_key_that_both_panic_as_they_go_do_not_abort", || async {
         mines::sweep::<mines::Keyed>(Place::WorkerDrop, Some(Place::KeyDrop)).await;
         mines::sweep::<mines::Classified>(Place::WorkerDrop, Some(Place::KeyDrop)).await;
+    });
+}
+
+/// PN-1
+#[test]
+fn the_class_of_a_new_worker_that_is_given_up_costs_no_slot_when_it_panics() {
+    watched(|| async {
+        mines::hush();
+        for passes in 0.. {
+            let tally = Arc::new(mines::Tally::default());
+            let factory = mines::Barracks(Arc::clone(&tally));
+            let pool = mines::Any::open(factory, PoolOptions::default());
+            tally.shut(mines::Job::Create);
+            let mut request = pool.get(0);
+            assert!(mines::poll(&mut request).is_pending());
+            pool.invalidate();
+            tally.open();
+            mines::lay([(Place::KeyDrop, passes)]);
+            drop(panic::catch_unwind(panic::AssertUnwindSafe(|| mines::poll(&mut request))));
+            let has_gone_off = mines::disarm().is_empty();
+            drop(request);
+            mines::check(&pool);
+            if !has_gone_off {
+                return assert!(passes > 3, "keys are dropped");
+            }
+        }
     });
 }
 

@@ -259,12 +259,15 @@ const CROWD: u32 = 20_000;
 /// A collection is not worth shrinking below some thirty places.
 const FEW_PLACES: i64 = 4096;
 
+/// What is counted stays: most of it is the histogram of waits.
+const COUNTS: i64 = 4608;
+
 /// How many parts a keyed pool has at the most.
 const PARTS: i64 = 64;
 
 #[test]
 fn a_crowd_leaves_no_room_behind_in_a_general_pool() {
-    a_crowd!(FEW_PLACES, WorkerPool::new(CROWD as u16, LeanFactory), |pool, _member| pool
+    a_crowd!(FEW_PLACES + COUNTS, WorkerPool::new(CROWD as u16, LeanFactory), |pool, _member| pool
         .get_worker());
 }
 
@@ -273,7 +276,7 @@ fn a_crowd_leaves_no_room_behind_under_one_key() {
     let limits = KeyedWorkerPoolConfig::default()
         .with_max_count_per_key(Some(CROWD as u16))
         .with_idle_timeout(Some(Duration::from_secs(1)));
-    a_crowd!(FEW_PLACES, KeyedWorkerPool::new(LeanFactory, limits), |pool, _member| pool
+    a_crowd!(FEW_PLACES + COUNTS, KeyedWorkerPool::new(LeanFactory, limits), |pool, _member| pool
         .get_worker(ONE));
 }
 
@@ -282,15 +285,21 @@ fn a_crowd_leaves_no_room_behind_under_as_many_keys() {
     let limits = KeyedWorkerPoolConfig::default()
         .with_max_count_per_key(Some(1))
         .with_idle_timeout(Some(Duration::from_secs(1)));
-    a_crowd!(PARTS * FEW_PLACES, KeyedWorkerPool::new(LeanFactory, limits), |pool, member| pool
-        .get_worker(7 * member));
+    a_crowd!(
+        PARTS * (FEW_PLACES + COUNTS),
+        KeyedWorkerPool::new(LeanFactory, limits),
+        |pool, member| pool.get_worker(7 * member)
+    );
 }
 
 #[test]
 fn a_crowd_leaves_no_room_behind_in_as_many_classes() {
     let limits = ClassifiedWorkerPoolConfig::default().with_max_count(Some(CROWD as u16));
-    a_crowd!(FEW_PLACES, ClassifiedWorkerPool::new(LeanFactory, limits), |pool, member| pool
-        .get_classified_worker(7 * member));
+    a_crowd!(
+        FEW_PLACES + COUNTS,
+        ClassifiedWorkerPool::new(LeanFactory, limits),
+        |pool, member| pool.get_classified_worker(7 * member)
+    );
 }
 
 /// Runs every kind of operation a million times, and shows that no memory is left from it.

@@ -170,7 +170,7 @@ laws! {
         let mut call = pool.get_timeout(secs(4));
         call.expect_pending();
         advance(secs(4)).await;
-        says(&mut call, &["4s", "creating", "1 workers", "0 of them idle", "0 requests wait"]);
+        says(&mut call, &["4s", "creating", "1 worker,", "0 of them idle", "0 requests wait"]);
 
         factory.open_gate();
         let _second = pool.get().expect_worker();

@@ -81,6 +81,7 @@ pub fn bars(scenarios: &[&Scenario], outcomes: &[Outcome]) -> String {
     let groups: Vec<_> = scenarios
         .iter()
         .filter_map(|scenario| Some((scenario, headline(scenario.id, outcomes)?)))
+        .filter(|(_, outcome)| !outcome.case.is_ratio_to_ours)
         .map(|(scenario, outcome)| (scenario, outcome, others(outcome)))
         .filter(|(_, _, others)| !others.is_empty())
         .collect();

@@ -16,6 +16,8 @@ pub struct Case {
     pub threads: usize,
     /// What a sample's figure says, where there is one.
     pub figure: Option<&'static str>,
+    /// Whether the figure of each contender is how long it takes beside ours.
+    pub is_ratio_to_ours: bool,
     pub targets: Vec<Target>,
 }
 
@@ -35,7 +37,14 @@ pub enum Target {
 
 impl Case {
     pub fn new(scenario: &'static str) -> Self {
-        Self { scenario, size: None, threads: 1, figure: None, targets: Vec::new() }
+        Self {
+            scenario,
+            size: None,
+            threads: 1,
+            figure: None,
+            is_ratio_to_ours: false,
+            targets: Vec::new(),
+        }
     }
 
     #[must_use]
@@ -47,6 +56,13 @@ impl Case {
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// The figure of each contender is its time beside ours.
+    #[must_use]
+    pub fn with_ratio_to_ours(mut self) -> Self {
+        self.is_ratio_to_ours = true;
         self
     }
 

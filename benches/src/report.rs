@@ -50,6 +50,10 @@ pub fn title(case: &Case) -> String {
 }
 
 fn figure(outcome: &Outcome, score: &Score) -> String {
+    if outcome.case.is_ratio_to_ours {
+        let ratio = outcome.score(OURS).and_then(|ours| score.ratio_to(ours));
+        return ratio.map_or_else(String::new, |ratio| format!("{ratio:.2} × ours"));
+    }
     match outcome.case.figure.and(score.figure) {
         Some(figure) if figure.is_infinite() => "∞".to_owned(),
         Some(figure) => format!("{figure:.2}"),

@@ -49,6 +49,8 @@ pub(crate) struct Entry<'a, K, B> {
     pub(crate) deadline: Option<u64>,
     /// The slots, empty by now, of workers that were given to this request in vain.
     pub(crate) held: &'a mut Vec<Slot>,
+    /// The generation of such workers whose slots somebody else has, who destroys them.
+    pub(crate) buried: Option<u64>,
     /// Rings when there is something to collect.
     pub(crate) bell: &'a mut Option<B>,
     /// How far it is known.
@@ -104,7 +106,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Result<Option<Lent<V>>, Refusal> {
         if let Some(refusal) = self.shut {
-            self.tally.turn_away(&mut Standing::New);
+            self.tally.open().turn_away(&mut Standing::New);
             return Err(refusal);
         }
         let now = self.advance(now);
@@ -133,8 +135,8 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
         let now = self.advance(now);
         let found = self.find_idle(wish, now, serves)?;
-        self.tally.resume(standing);
-        self.tally.serve(standing, How::AtOnce);
+        self.tally.open().resume(standing);
+        self.tally.open().serve(standing, How::AtOnce);
         Some(self.lend_found(found, ticket, now, effects))
     }
 
@@ -165,16 +167,16 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             return Ok(None);
         };
         let ticket = ticket.unwrap_or_else(|| self.next_ticket());
-        self.tally.resume(standing);
-        self.tally.serve(standing, How::AtOnce);
+        self.tally.open().resume(standing);
+        self.tally.open().serve(standing, How::AtOnce);
         Ok(Some(self.lend_found(found, ticket, now, effects)))
     }
 
     /// A request that waits for nothing has found nothing.
     fn end_try(&mut self, ticket: Option<Ticket>, standing: &mut Standing) {
         match ticket {
-            None => self.tally.turn_away(standing),
-            Some(_) => self.tally.fail(standing, End::Refused),
+            None => self.tally.open().turn_away(standing),
+            Some(_) => self.tally.open().fail(standing, End::Refused),
         }
     }
 
@@ -189,14 +191,15 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         serves: impl Fn(&V, &K) -> bool,
         effects: &mut Effects<K, V, B>,
     ) -> Result<Entered<V>, Refusal> {
-        if entry.held.iter().any(|slot| self.is_cleared(slot)) {
-            self.tally.fail(entry.standing, End::Cleared);
+        let mut given = entry.held.iter().map(Slot::generation).chain(entry.buried);
+        if given.any(|generation| generation < self.cleared) {
+            self.tally.open().fail(entry.standing, End::Cleared);
             return Err(self.ended());
         }
         if let Some(refusal) = self.shut {
             match entry.ticket {
-                None => self.tally.turn_away(entry.standing),
-                Some(_) => self.tally.fail(entry.standing, refusal.into()),
+                None => self.tally.open().turn_away(entry.standing),
+                Some(_) => self.tally.open().fail(entry.standing, refusal.into()),
             }
             return Err(refusal);
         }
@@ -205,14 +208,14 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let found = self.find_idle(entry.wish, now, serves);
 
         let ticket = entry.ticket.unwrap_or_else(|| self.next_ticket());
-        self.tally.resume(entry.standing);
+        self.tally.open().resume(entry.standing);
         let left = entry.held.drain(..).filter_map(|slot| self.close_slot(slot));
         let left: Vec<_> = left.collect();
         // Where buckets are apart, the slots held were of the bucket asked for.
         let (entered, scope) = match found {
             Some(found) => {
                 let lent = self.lend_found(found, ticket, now, effects);
-                self.tally.serve(entry.standing, How::AtOnce);
+                self.tally.open().serve(entry.standing, How::AtOnce);
                 (Entered::Lent(lent), Some(found.0))
             }
             None => {
@@ -223,7 +226,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 let room = self.doom_expired(scope, now, effects);
                 if entry.ticket.is_none() {
                     let stays = self.turn_away(waiter, room, entry.bell, effects);
-                    stays.inspect_err(|_| self.tally.fail(entry.standing, End::Refused))?;
+                    stays.inspect_err(|_| self.tally.open().fail(entry.standing, End::Refused))?;
                 }
                 (Entered::Waits(waiter), scope)
             }
@@ -256,17 +259,18 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 if let Some(record) = slot.record {
                     self.records.lend(record, now);
                 }
-                self.tally.serve(standing, How::AfterWaiting);
+                self.tally.open().serve(standing, How::AfterWaiting);
             }
             Some(Grant::Create(slot)) => self.begin_creation(slot),
             Some(Grant::Refused(refusal)) => {
-                self.tally.fail(standing, (*refusal).into());
+                self.tally.open().fail(standing, (*refusal).into());
                 return grant;
             }
-            Some(Grant::Outdated(..)) | None => return grant,
+            Some(Grant::Outdated(..)) => {}
+            None => return grant,
         }
         if waits {
-            self.tally.waits.record(heard.saturating_sub(since));
+            self.tally.open().waits.record(heard.saturating_sub(since));
         }
         grant
     }
@@ -461,11 +465,13 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         if waiter.promised || !matches!(waiter.state, WaiterState::Queued) {
             return Ok(());
         }
-        // Beside itself.
-        let waiting = self.counts_around(waiter.lane.bucket()).waiting - 1;
-        if waiting < self.rules.waiting_limit.saturating_add(room) {
+        // Those do not wait for whom a creation goes on, whoever of them will get its worker.
+        let bucket = waiter.lane.bucket();
+        let waiting = self.counts_around(bucket).waiting.saturating_sub(self.apart_around(bucket));
+        if waiting <= self.rules.waiting_limit.saturating_add(room) {
             return Ok(());
         }
+        let waiting = waiting - 1;
         let bucket = self.leave(id).bucket();
         *bell = self.waiters.remove(id).and_then(|waiter| waiter.bell);
         if let Some(bucket) = bucket {

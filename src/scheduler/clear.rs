@@ -31,9 +31,10 @@ impl<K, V, B> Scheduler<K, V, B> {
         bell.flatten()
     }
 
-    /// From now on nothing is given out, for good. To be followed by a clear under the same lock.
-    pub(crate) fn close(&mut self) {
-        self.shut = Some(Refusal::Closed);
+    /// From now on nothing is given out, for good; says whether that is new. To be followed by a clear
+    /// under the same lock.
+    pub(crate) fn close(&mut self) -> bool {
+        self.shut.replace(Refusal::Closed) != Some(Refusal::Closed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::panic::Location;
 use std::sync::Arc;
 
+use super::record::Entry;
 use super::{Effects, Scheduler, Slot};
 
 /// A worker that is out.
@@ -89,8 +90,9 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// When the next one will have been out for too long.
     pub(super) fn next_overdue(&self) -> Option<u64> {
         let limit = self.rules.hold_limit?;
-        let held = self.records.entries().filter_map(|entry| entry.held());
-        held.filter(|held| !held.is_overdue).map(|held| held.since.saturating_add(limit)).min()
+        let is_on_time = |entry: &&Entry| entry.hold.as_ref().is_some_and(|it| !it.is_overdue);
+        let on_time = self.records.entries().filter(is_on_time);
+        on_time.map(|entry| entry.record.lent.saturating_add(limit)).min()
     }
 }
 
@@ -98,7 +100,7 @@ fn entry_end(held: &Option<Held>, limit: Option<u64>) -> Option<u64> {
     Some(held.as_ref()?.since.saturating_add(limit?))
 }
 
-impl super::record::Entry {
+impl Entry {
     pub(super) fn held(&self) -> Option<Held> {
         let Hold { place, label, is_overdue } = self.hold.clone()?;
         let (id, since) = (self.record.id, self.record.lent);

@@ -3,7 +3,7 @@
 use super::bucket::Idle;
 use super::recency::Recency;
 use super::{BucketId, Effects, Index, Scheduler, Slot, Stage, Stamp, WaiterId};
-use crate::PoolDestroyReason::{self, Evicted, Lifetime, Surplus};
+use crate::PoolDestroyReason::{self, Evicted, Idle as Expired, Lifetime, Surplus};
 
 impl<K, V, B> Scheduler<K, V, B> {
     /// Puts a worker to the idle ones, as the newest, and falls back to the limits.
@@ -110,7 +110,14 @@ impl<K, V, B> Scheduler<K, V, B> {
         let Some(bucket) = self.recency.as_ref().and_then(Recency::oldest) else {
             return false;
         };
-        let reason = if heir.is_some() { Evicted } else { Surplus };
+        let oldest = self.buckets[bucket].idle.front();
+        let reason = match heir {
+            _ if oldest.is_some_and(|oldest| self.has_expired(oldest.since, self.latest)) => {
+                Expired
+            }
+            Some(_) => Evicted,
+            None => Surplus,
+        };
         self.doom(bucket, reason, heir, effects);
         true
     }
@@ -145,7 +152,7 @@ impl<K, V, B> Scheduler<K, V, B> {
         }
         let mut count = 0;
         while let Some(bucket) = self.expired_in(scope, now) {
-            self.doom(bucket, PoolDestroyReason::Idle, None, effects);
+            self.doom(bucket, Expired, None, effects);
             count += 1;
         }
         count

@@ -8,7 +8,9 @@ impl<K, V, B> Scheduler<K, V, B> {
     pub(super) fn line_up(&mut self, waiter: Waiter<B>) -> WaiterId {
         let (lane, deadline) = (waiter.lane, waiter.deadline);
         let id = self.change_line(lane, |line, waiters| waiters.line_up(line, waiter));
-        self.deadlines.extend(deadline.map(|deadline| (deadline, id)));
+        if deadline < u64::MAX {
+            self.deadlines.insert((deadline, id));
+        }
         id
     }
 
@@ -16,7 +18,7 @@ impl<K, V, B> Scheduler<K, V, B> {
     pub(super) fn leave(&mut self, id: WaiterId) -> Lane {
         self.take_promise_back(id);
         let Waiter { lane, deadline, .. } = self.waiters[id];
-        if let Some(deadline) = deadline {
+        if deadline < u64::MAX {
             self.deadlines.remove(&(deadline, id));
         }
         self.change_line(lane, |line, waiters| waiters.step_out(line, id));

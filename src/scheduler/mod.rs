@@ -59,6 +59,7 @@ use self::line::Waiters;
 use self::recency::Recency;
 use self::record::Records;
 use self::stamp::{Stage, Stamp};
+use self::tally::LazyTally;
 use self::waiter::Waiter;
 
 use crate::PoolDestroyReason;
@@ -100,7 +101,7 @@ impl Slot {
 
     /// The scheduler's when the slot was given out.
     #[inline]
-    fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.stamp.generation()
     }
 
@@ -123,10 +124,24 @@ impl Slot {
         self.stamp.reason()
     }
 
+    /// Says that a creation begins in it, be it another one.
+    pub(crate) fn begins(&mut self) {
+        if self.stage() == Stage::Vain {
+            self.set_stage(Stage::Creating);
+        }
+    }
+
     /// Says that nothing came of the creation in it.
     pub(crate) fn has_failed(&mut self) {
         if self.stage() == Stage::Creating {
             self.set_stage(Stage::Failed);
+        }
+    }
+
+    /// Says that the creation in it did not even begin.
+    pub(crate) fn has_not_begun(&mut self) {
+        if self.stage() == Stage::Creating {
+            self.set_stage(Stage::Vain);
         }
     }
 }
@@ -168,6 +183,8 @@ pub(crate) struct Scheduler<K, V, B> {
     creating: usize,
     /// Those of `slots` whose workers the scheduler itself has given up and that are being destroyed.
     leaving: usize,
+    /// Creations that go on apart from the requests for which they were begun.
+    apart: usize,
     /// Idle workers of all buckets.
     idle: usize,
     /// Workers that were idle, and were taken out to be asked.
@@ -186,7 +203,7 @@ pub(crate) struct Scheduler<K, V, B> {
     recency: Option<Recency>,
     commons: Option<Box<Commons>>,
     keeper: Option<Keeper<B>>,
-    tally: Tally,
+    tally: LazyTally,
 }
 
 impl<K, V, B> Scheduler<K, V, B> {
@@ -207,6 +224,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             slots: 0,
             creating: 0,
             leaving: 0,
+            apart: 0,
             idle: 0,
             asked: 0,
             last_ticket: 0,
@@ -219,7 +237,7 @@ impl<K, V, B> Scheduler<K, V, B> {
             recency: rules.orders_across().then(Recency::new),
             commons,
             keeper: None,
-            tally: Tally::default(),
+            tally: LazyTally::default(),
         }
     }
 

@@ -58,11 +58,11 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let birth = self.admit(slot, arrival, spare_key, effects);
         match birth {
             Birth::Welcome => {
-                self.tally.serve(standing, How::ByCreation);
+                self.tally.open().serve(standing, How::ByCreation);
                 // Somebody may have waited for nothing but the end of this creation.
                 self.settle(slot.bucket, effects);
             }
-            Birth::Refused(refusal) => self.tally.fail(standing, refusal.into()),
+            Birth::Refused(refusal) => self.tally.open().fail(standing, refusal.into()),
             Birth::Full | Birth::Outdated => {}
         }
         birth
@@ -93,25 +93,26 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Birth {
         let Arrival { bucket, life, took, now } = arrival;
+        // The one question to the user's code, before the first change.
+        let found = bucket.map(|(hash, key)| self.buckets.find(hash, key));
         let now = self.advance(now);
-        self.tally.created += 1;
-        self.tally.creation_time = self.tally.creation_time.saturating_add(took);
+        self.tally.open().create(took);
         if self.is_cleared(slot) {
-            self.tally.destroy(Reason::Cleared);
+            self.tally.open().destroy(Reason::Cleared);
             slot.set_stage(Stage::Vain);
             return Birth::Refused(self.ended());
         }
         if !self.is_current(slot) {
-            self.tally.destroy(Reason::Invalidated);
+            self.tally.open().destroy(Reason::Invalidated);
             slot.set_generation(self.generation);
+            slot.set_stage(Stage::Vain);
             return Birth::Outdated;
         }
         let expected = slot.bucket;
-        if let Some((hash, key)) = bucket {
-            let found = self.buckets.find(hash, key);
+        if let Some(((hash, _), found)) = bucket.zip(found) {
             let is_full = |id| self.buckets[id].slots >= self.rules.bucket_limit;
             if found != expected && found.is_some_and(is_full) {
-                self.tally.destroy(Reason::Surplus);
+                self.tally.open().destroy(Reason::Surplus);
                 slot.set_stage(Stage::Vain);
                 return Birth::Full;
             }

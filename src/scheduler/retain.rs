@@ -31,9 +31,10 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         all
     }
 
-    /// So many of those that were taken out have been asked, and are given back or destroyed.
-    pub(crate) fn have_been_asked(&mut self, count: usize) {
+    /// So many of those that were taken out have been asked, and were given back or are destroyed.
+    pub(crate) fn have_been_asked(&mut self, count: usize, effects: &mut Effects<K, V, B>) {
         self.asked -= count;
+        self.alert(effects);
     }
 
     /// Carries the plan out for a worker that comes back unused; an idle one has its place again, if

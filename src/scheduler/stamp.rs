@@ -13,7 +13,7 @@ pub(super) enum Stage {
     Creating,
     /// A creation that has failed.
     Failed,
-    /// A creation whose worker was not welcome.
+    /// A creation that did not begin, or whose worker was not welcome.
     Vain,
     /// Created apart from any request, and not given to anybody yet.
     New,

@@ -21,6 +21,16 @@ pub(crate) enum Standing {
     Over,
 }
 
+impl Standing {
+    /// How it was served, be it in vain.
+    pub(crate) fn how(self) -> How {
+        match self {
+            Self::Served(how) => how,
+            Self::New | Self::InProgress | Self::Over => How::AtOnce,
+        }
+    }
+}
+
 /// How a request was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
@@ -87,6 +97,12 @@ impl Tally {
         self.ends[end as usize] += 1;
     }
 
+    /// A creation has brought a worker after so long.
+    pub(super) fn create(&mut self, took: u64) {
+        self.created += 1;
+        self.creation_time = self.creation_time.saturating_add(took);
+    }
+
     pub(super) fn destroy(&mut self, reason: PoolDestroyReason) {
         self.destroyed[reason as usize] += 1;
     }
@@ -135,6 +151,17 @@ impl Tally {
     }
 }
 
+/// A tally that takes no room until something is counted.
+#[derive(Debug, Default)]
+#[cfg_attr(test, derive(Clone))]
+pub(super) struct LazyTally(Option<Box<Tally>>);
+
+impl LazyTally {
+    pub(super) fn open(&mut self) -> &mut Tally {
+        self.0.get_or_insert_default()
+    }
+}
+
 impl<'a> Sum<&'a Tally> for Tally {
     fn sum<I: Iterator<Item = &'a Tally>>(all: I) -> Self {
         let mut sum = Self::default();
@@ -172,36 +199,44 @@ impl From<Refusal> for End {
 
 impl<K, V, B> Scheduler<K, V, B> {
     pub(crate) fn tally(&self) -> Tally {
-        Tally { tickets: self.last_ticket, ..self.tally.clone() }
+        let tally = self.tally.0.as_deref().cloned().unwrap_or_default();
+        Tally { tickets: self.last_ticket, ..tally }
     }
 
     /// A request whose worker is not ready yet is in progress.
     pub(crate) fn resume(&mut self, standing: &mut Standing) {
-        self.tally.resume(standing);
+        self.tally.open().resume(standing);
     }
 
     /// The worker of a request in progress is ready, unless it has been given up with all of before.
-    pub(crate) fn revive(&mut self, slot: Slot, standing: &mut Standing) -> Result<Slot, Slot> {
+    pub(crate) fn revive(
+        &mut self,
+        slot: Slot,
+        standing: &mut Standing,
+        how: How,
+    ) -> Result<Slot, Slot> {
         if !self.is_current(&slot) {
             let reason = self.reason_of_before(&slot);
             return Err(slot.because(reason));
         }
-        self.tally.serve(standing, How::AtOnce);
+        self.tally.open().serve(standing, how);
         Ok(slot)
     }
 
     /// A request has ended without a worker.
     pub(crate) fn fail(&mut self, standing: &mut Standing, end: End) {
-        self.tally.fail(standing, end);
+        self.tally.open().fail(standing, end);
     }
 
     /// Counts what has become of the slot's worker, or of its creation.
     pub(super) fn count_end(&mut self, slot: &Slot) {
         match slot.stage() {
             Stage::Granted | Stage::Vain => {}
-            Stage::Creating => self.tally.creations_cancelled += 1,
-            Stage::Failed => self.tally.creations_failed += 1,
-            Stage::New | Stage::Live | Stage::Leaving => self.tally.destroy(slot.stamp.reason()),
+            Stage::Creating => self.tally.open().creations_cancelled += 1,
+            Stage::Failed => self.tally.open().creations_failed += 1,
+            Stage::New | Stage::Live | Stage::Leaving => {
+                self.tally.open().destroy(slot.stamp.reason())
+            }
         }
     }
 

@@ -53,8 +53,8 @@ pub(crate) struct Waiter<B> {
     pub(super) waits: bool,
     /// Since when it waits, in nanoseconds.
     pub(super) since: u64,
-    /// When it has waited long enough, in nanoseconds.
-    pub(super) deadline: Option<u64>,
+    /// When it has waited long enough, in nanoseconds; `u64::MAX` for never.
+    pub(super) deadline: u64,
 }
 
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl<B> Waiter<B> {
             passed: 0,
             waits: false,
             since,
-            deadline,
+            deadline: deadline.unwrap_or(u64::MAX),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::request::Request;
 use super::verdict::{Vain, Verdict};
 use super::watch::{Caller, Place};
 use super::{BookEffects, Errands, Loan, Shell, Trade, Unit};
-use crate::scheduler::{Lent, Refusal};
+use crate::scheduler::{End, How, Lent, Refusal, Standing};
 use crate::{PoolResult, PoolStep};
 
 /// A request after its first look at what is idle.
@@ -52,7 +52,7 @@ impl<T: Trade> Shell<T> {
         match self.judge(&lent) {
             Verdict::Well if effects.is_empty() => {
                 let loan = Loan::new(lent.value, lent.slot, self);
-                self.served(loan, request, caller, Aftermath::default())
+                self.served(loan, request, caller)
             }
             verdict => self.begin_with(lent, verdict, (request, caller), effects),
         }
@@ -78,13 +78,16 @@ impl<T: Trade> Shell<T> {
         (request, caller): (Request<T::Key>, Caller),
         effects: ManuallyDrop<BookEffects<T>>,
     ) -> Begun<'_, T> {
+        // From here on a panic is a request that has failed.
+        let mut pursuit = Pursuit::new(request, caller, self).lent();
         let mut errands = Errands::of(effects, self);
         if let Verdict::Well = verdict {
-            let loan = Loan::new(lent.value, lent.slot, self);
-            return self.served(loan, request, caller, errands.run());
+            let loan = errands.run_before(Loan::new(lent.value, lent.slot, self));
+            return Begun::Served(pursuit.end_with(loan, PoolStep::Idle));
         }
         let vain = errands.run_before(Vain::new(lent, verdict, self));
-        Begun::Pursues(Pursuit::new(request, caller, self).beside(vain))
+        pursuit.put_aside(vain);
+        Begun::Pursues(pursuit)
     }
 
     /// Not at the end of a function, where a panic in the request's key would lose the loan.
@@ -94,23 +97,23 @@ impl<T: Trade> Shell<T> {
         loan: Loan<T>,
         request: Request<T::Key>,
         caller: Caller,
-        mut aftermath: Aftermath,
     ) -> Begun<'_, T> {
+        let mut aftermath = Aftermath::default();
         aftermath.run(|| drop(request));
-        if self.is_watched {
-            return self.served_before_eyes(loan, caller, aftermath);
+        if aftermath.goes_on() {
+            self.has_failed_at_once();
         }
-        Begun::Served(aftermath.resume_instead_of(loan))
+        let loan = aftermath.resume_instead_of(loan);
+        if self.is_watched {
+            self.acquired(&loan, caller, PoolStep::Idle);
+        }
+        Begun::Served(loan)
     }
 
+    /// A panic goes on instead of a worker that was counted as lent.
     #[cold]
-    fn served_before_eyes(
-        self: &Arc<Self>,
-        loan: Loan<T>,
-        caller: Caller,
-        aftermath: Aftermath,
-    ) -> Begun<'_, T> {
-        self.acquired(&loan, caller, PoolStep::Idle);
-        Begun::Served(aftermath.resume_instead_of(loan))
+    fn has_failed_at_once(&self) {
+        let mut standing = Standing::Served(How::AtOnce);
+        self.books.with(|books| books.fail(&mut standing, End::Failed));
     }
 }

@@ -51,12 +51,12 @@ impl Aftermath {
     }
 
     #[inline]
-    fn goes_on(&self) -> bool {
+    pub(super) fn goes_on(&self) -> bool {
         self.0.is_some() && !thread::panicking()
     }
 
     #[cold]
-    fn resume_now(mut self) -> ! {
+    pub(super) fn resume_now(mut self) -> ! {
         panic::resume_unwind(self.0.take().expect("there is a panic to go on"))
     }
 }

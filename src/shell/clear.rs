@@ -61,6 +61,8 @@ struct Clearing<T: Trade> {
 pub(super) struct Begun<T: Trade> {
     clearing: Clearing<T>,
     aftermath: Aftermath,
+    /// Whether the pool was open before, and is closed for good.
+    pub(super) is_end: bool,
 }
 
 impl<T: Trade> Begun<T> {
@@ -89,13 +91,12 @@ impl<T: Trade> Handle<T> {
         });
         // Before anything can panic, so that the pool opens again if it does.
         let clearing = Clearing { listener: Some(listener), clearance: Arc::clone(&clearance) };
+        let mut is_end = false;
         let aftermath = self.with_all(|books, effects| {
-            if is_final {
-                books.close();
-            }
+            is_end = is_final && books.close();
             books.begin_clear(clearance.id, Bell::Part(Arc::clone(&clearance)), effects);
         });
-        Begun { clearing, aftermath }
+        Begun { clearing, aftermath, is_end }
     }
 }
 

@@ -3,16 +3,15 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::within::once;
-use super::{Handle, Trade};
+use super::within::{once, timed};
+use super::{Fragile, Handle, Trade};
 
 impl<T: Trade> Handle<T> {
     /// Closes the pool for good, and returns when the last destructor has.
     pub(crate) async fn close(&self) {
-        let is_first = !self.is_closed();
         let clearing = self.begin_clear(true);
         self.told_of_close().notify_waiters();
-        if is_first {
+        if clearing.is_end {
             self.whole().tell(None, None, |it, origin| it.closed(origin));
         }
         clearing.finish().await;
@@ -24,7 +23,7 @@ impl<T: Trade> Handle<T> {
         // Without a timer where there is nothing to wait for, or no time.
         let mut is_done = once(closing.as_mut()).await.is_some();
         if !is_done && !limit.is_zero() {
-            is_done = timeout(limit, closing).await.is_ok();
+            is_done = timed(Box::pin(timeout(limit, closing))).await.is_ok();
         }
         if is_done { 0 } else { self.status().total }
     }
@@ -34,11 +33,12 @@ impl<T: Trade> Handle<T> {
     }
 
     pub(crate) async fn closed(&self) {
-        let mut told = pin!(self.told_of_close().notified());
+        // It keeps the task's waker, whose destructor may panic while the thread unwinds.
+        let mut told = Fragile::new(Box::pin(self.told_of_close().notified()));
         // From here on it is told, so nothing is missed between the look and the wait.
         told.as_mut().enable();
         if !self.is_closed() {
-            told.await;
+            told.as_mut().await;
         }
     }
 }

@@ -1,15 +1,45 @@
 use std::sync::Arc;
 
+use tokio::time::sleep;
+
 use super::policy::CreationPolicy;
 use super::request::{Hashed, Request};
 use super::vacancy::{Filled, Vacancy};
-use super::within::within;
+use super::within::{timed, within};
 use super::{Filed, Fragile, Shell, Trade, Unit};
 use crate::error::refused;
+use crate::scheduler::Refusal;
 use crate::{PoolError, PoolResult};
 
 /// What comes of a creation for whoever waits: a worker, unless it is of this class, which is full.
-pub(super) type Spare<T> = PoolResult<Option<Hashed<<T as Trade>::Key>>>;
+pub(super) type Spare<T> = Result<Option<Hashed<<T as Trade>::Key>>, Stop>;
+
+/// Why there is no worker.
+pub(super) enum Stop {
+    Refused(Refusal),
+    Failed(PoolError),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<PoolError> for Stop {
+    fn from(error: PoolError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Stop {
+    pub(super) fn into_error(self) -> PoolError {
+        match self {
+            Self::Refused(refusal) => refused(refusal),
+            Self::Failed(error) => error,
+        }
+    }
+}
 
 impl<T: Trade> Shell<T> {
     /// Creates a worker as the pool's options say. `note` is told the errors after which it goes on.
@@ -44,15 +74,15 @@ impl<T: Trade> Shell<T> {
                     drop(key);
                     return Ok(Filed { worker: worker.into_inner(), key: own.into_inner() });
                 }
-                Err(error) => error,
+                Err(error) => Fragile::new(error),
             };
             // A clear waits for this slot.
             if !policy.may_retry(&error) || !self.books.with(|books| books.is_open()) {
-                return Err(error);
+                return Err(error.into_inner());
             }
-            let Some(delay) = delays.next() else { return Err(error) };
-            note(error);
-            tokio::time::sleep(delay).await;
+            let Some(delay) = delays.next() else { return Err(error.into_inner()) };
+            note(error.into_inner());
+            timed(Box::pin(sleep(delay))).await;
         }
     }
 
@@ -65,17 +95,18 @@ impl<T: Trade> Shell<T> {
         mut note: impl FnMut(PoolError) + Send,
     ) -> Spare<T> {
         loop {
+            vacancy.begin();
             let unit = match self.create(request.key(), &mut note).await {
                 Ok(unit) => unit,
                 Err(error) => {
                     let text = self.text_of_request(&request);
                     vacancy.has_failed(text.as_deref(), &error);
-                    return Err(error);
+                    return Err(error.into());
                 }
             };
             match vacancy.fill(unit, matches!(request, Request::Any), None) {
                 Filled::Loan(_) | Filled::Banked => return Ok(None),
-                Filled::Refused(refusal) => return Err(refused(refusal)),
+                Filled::Refused(refusal) => return Err(refusal.into()),
                 Filled::Outdated(same) => vacancy = same,
                 Filled::Full(slot, class) => {
                     self.free(slot).resume();
@@ -103,7 +134,8 @@ impl<T: Trade> Shell<T> {
             let Some(slot) = slot.map_err(refused)? else { return Ok(created) };
             let vacancy = Vacancy::new(slot, self);
             drop(spare_key);
-            match self.create_spare(request.same(), vacancy, drop).await? {
+            let created_one = self.create_spare(request.same(), vacancy, drop).await;
+            match created_one.map_err(Stop::into_error)? {
                 Some(_full) => return Ok(created),
                 None => created += 1,
             }

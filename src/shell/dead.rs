@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::aftermath::Aftermath;
 use super::{Loan, Shell, Trade, Unit};
-use crate::scheduler::{Doomed, Slot, Standing};
+use crate::scheduler::{Doomed, How, Slot, Standing};
 
 /// Workers that a request was given in vain, and the slots that it holds because of them. Dropping
 /// it destroys the ones and gives back the others.
@@ -12,16 +12,18 @@ pub(super) struct Dead<'a, T: Trade> {
     workers: Vec<(Unit<T>, Slot)>,
     /// Slots without a worker.
     empty: Vec<Slot>,
+    /// The oldest generation of those that the keeper has been given.
+    buried: Option<u64>,
     shell: &'a Arc<Shell<T>>,
 }
 
 impl<'a, T: Trade> Dead<'a, T> {
     pub(super) fn new(shell: &'a Arc<Shell<T>>) -> Self {
-        Self { workers: Vec::new(), empty: Vec::new(), shell }
+        Self { workers: Vec::new(), empty: Vec::new(), buried: None, shell }
     }
 
     pub(super) fn of(unit: Unit<T>, slot: Slot, shell: &'a Arc<Shell<T>>) -> Self {
-        Self { workers: vec![(unit, slot)], empty: Vec::new(), shell }
+        Self { workers: vec![(unit, slot)], empty: Vec::new(), buried: None, shell }
     }
 
     pub(super) fn add(&mut self, loan: Loan<T>) {
@@ -51,10 +53,10 @@ impl<'a, T: Trade> Dead<'a, T> {
     }
 
     /// Lends the one that was added last, unless it has been given up with all of before.
-    pub(super) fn revive(&mut self, standing: &mut Standing) -> Option<Loan<T>> {
+    pub(super) fn revive(&mut self, standing: &mut Standing, how: How) -> Option<Loan<T>> {
         let shell = self.shell;
         let (unit, slot) = self.workers.pop()?;
-        match shell.books.with(|books| books.revive(slot, standing)) {
+        match shell.books.with(|books| books.revive(slot, standing, how)) {
             Ok(slot) => Some(Loan::new(unit, slot, shell)),
             Err(slot) => {
                 self.workers.push((unit, slot));
@@ -63,22 +65,27 @@ impl<'a, T: Trade> Dead<'a, T> {
         }
     }
 
-    /// Destroys the workers, so that their slots are empty, and lends those.
-    pub(super) fn buried(&mut self) -> &mut Vec<Slot> {
+    /// Destroys the workers, so that their slots are empty, and lends those. Says of which generation
+    /// those are that the keeper destroys.
+    pub(super) fn buried(&mut self) -> (&mut Vec<Slot>, Option<u64>) {
         if !self.workers.is_empty() {
             let mut aftermath = Aftermath::default();
             for (value, slot) in self.workers.drain(..) {
+                let generation = slot.generation();
                 let doomed = Doomed { value, slot, heir: None };
                 // What the keeper sees to keeps its slot until then.
-                if let Err(doomed) = self.shell.bury(doomed) {
-                    doomed.value.destroy(&mut aftermath);
-                    self.shell.gone(&doomed.slot);
-                    self.empty.push(doomed.slot);
+                match self.shell.bury(doomed) {
+                    Ok(()) => self.buried = self.buried.into_iter().chain([generation]).min(),
+                    Err(doomed) => {
+                        doomed.value.destroy(&mut aftermath);
+                        self.shell.gone(&doomed.slot);
+                        self.empty.push(doomed.slot);
+                    }
                 }
             }
             aftermath.resume();
         }
-        &mut self.empty
+        (&mut self.empty, self.buried.take())
     }
 }
 

@@ -123,6 +123,9 @@ impl<T: Trade> Handle<T> {
         });
         let mut aftermath = Aftermath::default();
         for errands in &mut errands {
+            aftermath.then(errands.ring());
+        }
+        for errands in &mut errands {
             aftermath.then(errands.run());
         }
         aftermath
@@ -171,12 +174,14 @@ impl<T: Trade> Handle<T> {
 
     pub(crate) fn retain(&self, mut is_kept: impl FnMut(&T::Worker) -> bool) -> PoolRetained {
         let mut retained = PoolRetained::default();
+        let mut aftermath = Aftermath::default();
         for part in &self.parts {
-            let ((kept, removed), aftermath) = part.retain(&mut is_kept);
-            aftermath.resume();
+            let ((kept, removed), later) = part.retain(&mut is_kept);
+            aftermath.then(later);
             retained.kept += kept;
             retained.removed += removed;
         }
+        aftermath.resume();
         retained
     }
 

@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::aftermath::Aftermath;
 use super::bell::Bell;
+use super::creation::Stop;
 use super::lock::Lock;
 use super::vacancy::Vacancy;
 use super::{Fragile, Shell, Trade, Unit};
@@ -275,7 +276,8 @@ fn pauses() -> ExponentialBackoff {
 
 async fn create<T: Trade>(vacancy: Vacancy<T>, part: Fragile<Arc<Shell<T>>>) -> PoolResult<bool> {
     let request = part.any();
-    part.create_spare(request, vacancy, drop).await.map(|full| full.is_none())
+    let created = part.create_spare(request, vacancy, drop).await;
+    created.map(|full| full.is_none()).map_err(Stop::into_error)
 }
 
 impl<T: Trade> Burial<T> {

@@ -11,12 +11,13 @@ use super::account::Account;
 use super::aftermath::Aftermath;
 use super::apart::{Apart, Ended};
 use super::bell::{Bell, Notify};
+use super::creation::Stop;
 use super::request::{Hashed, Request};
 use super::vacancy::{Filled, Vacancy};
 use super::verdict::Vain;
 use super::waiting::{Served, Waiting};
 use super::watch::{Caller, Place};
-use super::within::{once, within};
+use super::within::{once, timed, within};
 use super::{Dead, Fragile, Loan, Shell, Trade};
 use crate::error::{refused, timed_out};
 use crate::scheduler::{End, Entered, Entry, How, Refusal, Standing, Ticket};
@@ -48,31 +49,13 @@ pub(crate) struct Pursuit<'a, T: Trade> {
     /// Creations that go on apart from it.
     apart: Apart<T>,
     /// Why its last attempt at a worker failed.
-    last_error: Option<Box<PoolError>>,
+    last_error: Option<Fragile<Box<PoolError>>>,
 }
 
 /// How far a request has come.
 enum Turn<'a, T: Trade> {
     Found(Result<Loan<T>, Vain<'a, T>>),
     Waits(Waiting<'a, T>),
-}
-
-/// Why a request has ended without a worker.
-enum Stop {
-    Refused(Refusal),
-    Failed(PoolError),
-}
-
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<PoolError> for Stop {
-    fn from(error: PoolError) -> Self {
-        Self::Failed(error)
-    }
 }
 
 impl<T: Trade> Shell<T> {
@@ -94,7 +77,11 @@ impl<T: Trade> Shell<T> {
             let lent = self
                 .books
                 .with(|books| books.try_lend(wish, place, (now, fresh), T::serves, effects));
-            let found = lent.map_err(refused)?.map(|lent| self.examine(lent));
+            let lent = lent.map_err(|refusal| {
+                pursuit.text = self.text_of_request(&pursuit.request);
+                pursuit.turned_away(refusal)
+            })?;
+            let found = lent.map(|lent| self.examine(lent));
             match errands.run_before(found) {
                 None => return Ok(None),
                 Some(Ok(loan)) => return Ok(Some(pursuit.end_with(loan, PoolStep::Idle))),
@@ -130,9 +117,9 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         Self { refusal, ..self }
     }
 
-    /// With a worker put aside that it has met.
-    pub(super) fn beside(mut self, vain: Vain<'a, T>) -> Self {
-        self.put_aside(vain);
+    /// One whose first look has met a worker, of which it is not known what that is good for.
+    pub(super) fn lent(mut self) -> Self {
+        self.account.standing = Standing::Served(How::AtOnce);
         self
     }
 
@@ -156,9 +143,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             }
             Some((instant, nanos)) => {
                 self.deadline = Some(nanos);
-                // Boxed, for a timer is large and most requests have none.
-                let timed = Box::pin(timeout_at(instant, self.pursue())).await;
-                timed.unwrap_or(Err(Stop::Refused(Refusal::TimedOut)))
+                let pursued = timed(Box::pin(timeout_at(instant, self.pursue()))).await;
+                pursued.unwrap_or(Err(Stop::Refused(Refusal::TimedOut)))
             }
         };
         result.map_err(|stop| match stop {
@@ -173,17 +159,21 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 let limit = limit.unwrap_or_default();
                 let step = if self.apart.is_empty() { self.step } else { PoolStep::Creating };
                 self.tell(|it, origin, took| it.timed_out(origin, took, step));
-                let own = self.last_error.take().map(|error| *error);
+                let own = self.last_error.take().map(|error| *error.into_inner());
                 let last_error = own.or_else(|| self.apart.take_last_error());
                 timed_out(step, limit, &counts, last_error)
             }
             Stop::Refused(refusal) => {
                 self.account.fail(refusal.into());
-                let error = refused(refusal);
-                self.tell(|it, origin, _| it.refused(origin, error.code()));
-                error
+                self.turned_away(refusal)
             }
         })
+    }
+
+    fn turned_away(&self, refusal: Refusal) -> PoolError {
+        let error = refused(refusal);
+        self.tell(|it, origin, _| it.refused(origin, error.code()));
+        error
     }
 
     /// Tells of this request, and how long it has taken.
@@ -214,8 +204,13 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                 }
             };
             self.ticket = Some(waiting.ticket());
-            let heard =
-                poll_fn(|cx| match (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx)) {
+            let heard = poll_fn(|cx| {
+                let (ended, collected) = (self.apart.poll(cx), Pin::new(&mut waiting).poll(cx));
+                if collected.is_ready() {
+                    // This wait is over, and counted.
+                    self.since = None;
+                }
+                match (ended, collected) {
                     (Poll::Ready(ended), Poll::Pending) => Poll::Ready(Err(ended)),
                     // A worker that it has been given by now is its own; another creation is not begun.
                     (Poll::Ready(ended), Poll::Ready(collected)) if collected.is_creation() => {
@@ -227,13 +222,14 @@ impl<'a, T: Trade> Pursuit<'a, T> {
                         Poll::Ready(Ok(collected))
                     }
                     (Poll::Pending, Poll::Pending) => Poll::Pending,
-                });
+                }
+            });
             let served = match heard.await {
                 Ok(collected) => {
                     self.account.standing = collected.standing;
                     collected.aftermath.resume_instead_of(collected.served)?
                 }
-                Err(Ended::Failed(error)) => return Err(error.into()),
+                Err(Ended::Stopped(stop)) => return Err(stop.into_inner()),
                 Err(Ended::Full(class)) => {
                     self.full = Some(class);
                     continue;
@@ -276,7 +272,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn create_in(&mut self, mut vacancy: Vacancy<T>) -> Result<Option<Loan<T>>, Stop> {
         let shell = self.shell;
         loop {
-            let note = |error| self.last_error = Some(Box::new(error));
+            let note = |error| self.last_error = Some(Fragile::new(Box::new(error)));
+            vacancy.begin();
             let unit = match shell.create(self.request.key(), note).await {
                 Ok(unit) => unit,
                 Err(error) => {
@@ -303,15 +300,16 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     async fn recycle(&mut self) -> Option<Loan<T>> {
         let shell = self.shell;
         let standing = &mut self.account.standing;
+        let how = standing.how();
         shell.books.with(|books| books.resume(standing));
         let unit = self.dead.last_mut()?;
         let recycling = shell.trade.recycle(unit);
         let recycled = within(shell.policy.recycle_timeout, "recycle()", recycling).await;
         self.step = PoolStep::Waiting;
         match recycled {
-            Ok(()) => self.dead.revive(&mut self.account.standing),
+            Ok(()) => self.dead.revive(&mut self.account.standing, how),
             Err(error) => {
-                self.last_error = Some(Box::new(error));
+                self.last_error = Some(Fragile::new(Box::new(error)));
                 None
             }
         }
@@ -325,14 +323,11 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         }
     }
 
-    fn put_aside(&mut self, vain: Vain<'a, T>) {
+    pub(super) fn put_aside(&mut self, vain: Vain<'a, T>) {
         let Vain { ticket, dead, is_due } = vain;
         self.ticket = Some(ticket);
+        self.since = None;
         self.dead.append(dead);
-        if self.account.standing == Standing::New {
-            // By its first look.
-            self.account.standing = Standing::Served(How::AtOnce);
-        }
         if is_due {
             self.step = PoolStep::Recycling;
         }
@@ -357,7 +352,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
     /// Goes to the line, with all prepared that a place there needs.
     fn enter(&mut self) -> Result<Turn<'a, T>, Refusal> {
         let (shell, ticket, deadline) = (self.shell, self.ticket, self.deadline);
-        let held = self.dead.buried();
+        let (held, buried) = self.dead.buried();
         let wish = self.request.wish(self.full.as_ref());
         let mut spare_key = Fragile::new(wish.key().cloned());
         let (bell, listener) = Notify::new();
@@ -369,7 +364,8 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         let effects = &mut errands.effects;
         let entered = shell.with(effects, |books, effects| {
             let (bell, spare_key) = (&mut bell, &mut *spare_key);
-            let entry = Entry { wish, ticket, since, deadline, held, bell, spare_key, standing };
+            let entry =
+                Entry { wish, ticket, since, deadline, held, buried, bell, spare_key, standing };
             books.enter(entry, now, T::serves, effects)
         })?;
         let mut aftermath = errands.ring();
@@ -384,8 +380,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
 
     /// Lets go of all that a request holds. Not at the end of a function, where a panic in it would
     /// lose the loan.
-    fn end_with(&mut self, loan: Loan<T>, step: PoolStep) -> Loan<T> {
-        self.account.close();
+    pub(super) fn end_with(&mut self, loan: Loan<T>, step: PoolStep) -> Loan<T> {
         let mut aftermath = Aftermath::default();
         if !self.dead.is_empty() {
             aftermath.run(|| drop(mem::replace(&mut self.dead, Dead::new(self.shell))));
@@ -400,10 +395,12 @@ impl<'a, T: Trade> Pursuit<'a, T> {
             aftermath.run(|| drop(mem::replace(&mut self.apart, Apart::new())));
         }
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
+        let loan = aftermath.resume_instead_of(loan);
+        self.account.close();
         if self.shell.is_watched {
             self.shell.acquired(&loan, self.caller, step);
         }
-        aftermath.resume_instead_of(loan)
+        loan
     }
 }
 

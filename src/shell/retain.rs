@@ -14,7 +14,8 @@ struct Asked<'a, T: Trade> {
 }
 
 impl<T: Trade> Shell<T> {
-    /// Destroys the idle workers that the predicate denies, and says how many stayed and went.
+    /// Destroys the idle workers that the predicate denies, and says how many stayed and went. A panic
+    /// of the predicate goes on; those of destructors are returned.
     pub(super) fn retain(
         self: &Arc<Self>,
         mut is_kept: impl FnMut(&T::Worker) -> bool,
@@ -24,7 +25,7 @@ impl<T: Trade> Shell<T> {
         let mut asked = Asked { left, count: all, shell: self };
         let mut kept = Vec::with_capacity(all);
         let mut errands = self.errands();
-        let mut aftermath = Aftermath::default();
+        let (mut question, mut aftermath) = <(Aftermath, Aftermath)>::default();
         while let Some(taken) = asked.left.pop() {
             match ask(|| is_kept(&taken.value.worker)) {
                 Ok(true) => kept.push(taken),
@@ -33,7 +34,7 @@ impl<T: Trade> Shell<T> {
                     errands.effects.doom(taken.value, taken.slot.because(reason), None);
                     if let Err(panic) = answer {
                         // Nobody else is asked.
-                        aftermath = panic;
+                        question = panic;
                         break;
                     }
                 }
@@ -43,6 +44,7 @@ impl<T: Trade> Shell<T> {
         asked.left.extend(kept.into_iter().rev());
         aftermath.then(asked.put_back());
         aftermath.then(errands.run());
+        question.resume();
         (counts, aftermath)
     }
 }
@@ -55,7 +57,6 @@ impl<T: Trade> Asked<'_, T> {
         let left = std::mem::take(&mut self.left);
         let count = std::mem::take(&mut self.count);
         shell.with(&mut errands.effects, |books, effects| {
-            books.have_been_asked(count);
             // The newest first, so that each has its old place before the next older one.
             for taken in left.into_iter().rev() {
                 let now = shell.clock.now();
@@ -64,6 +65,7 @@ impl<T: Trade> Asked<'_, T> {
                 questions.then(question);
                 books.restore(plan, taken, now, effects);
             }
+            books.have_been_asked(count, effects);
         });
         // They end here, as those of a guard's drop do.
         drop(questions);

@@ -3,17 +3,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::aftermath::Aftermath;
+use super::aftermath::{Aftermath, ask};
 use super::request::Hashed;
-use super::{Filed, Fragile, Loan, Shell, Trade, Unit};
+use super::{Errands, Filed, Fragile, Loan, Shell, Trade, Unit};
 use crate::scheduler::{Arrival, Birth, Life, Refusal, Slot, Standing};
 use crate::{PoolDestroyReason as Reason, PoolError};
 
 /// A slot in which a worker may be created. Dropping it gives the slot back.
 pub(super) struct Vacancy<T: Trade> {
     slot: Option<Slot>,
-    /// When the creation began, by the pool's clock.
-    begun: u64,
+    /// When the creation began, by the pool's clock; `None` until it does.
+    begun: Option<u64>,
     /// The last one out drops the factory.
     shell: Fragile<Arc<Shell<T>>>,
 }
@@ -38,8 +38,15 @@ static LAST_WORKER: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Trade> Vacancy<T> {
     pub(super) fn new(slot: Slot, shell: &Arc<Shell<T>>) -> Self {
-        let begun = shell.clock.read();
-        Self { slot: Some(slot), begun, shell: Fragile::new(Arc::clone(shell)) }
+        Self { slot: Some(slot), begun: None, shell: Fragile::new(Arc::clone(shell)) }
+    }
+
+    /// A creation begins now.
+    pub(super) fn begin(&mut self) {
+        self.begun = Some(self.shell.clock.read());
+        if let Some(slot) = &mut self.slot {
+            slot.begins();
+        }
     }
 
     /// The creation for whatever is called so has failed.
@@ -48,7 +55,7 @@ impl<T: Trade> Vacancy<T> {
             slot.has_failed();
         }
         if self.shell.is_watched {
-            let took = self.shell.since(self.begun);
+            let took = self.begun.map_or(Duration::ZERO, |begun| self.shell.since(begun));
             self.shell.tell(key, None, |it, origin| it.creation_failed(origin, error, took));
         }
     }
@@ -68,8 +75,7 @@ impl<T: Trade> Vacancy<T> {
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
         let (now, ended) = (shell.clock.now(), shell.clock.read());
-        let took = ended.saturating_sub(self.begun);
-        self.begun = ended;
+        let took = self.begun.map_or(0, |begun| ended.saturating_sub(begun));
         let life = shell.life(&key);
         let name = life.as_ref().filter(|_| shell.is_watched).map(|it| (it.id, it.key.clone()));
         if let Some((id, key)) = &name {
@@ -80,20 +86,32 @@ impl<T: Trade> Vacancy<T> {
         let mut unit = Some((worker, key));
         let mut errands = shell.errands();
         let effects = &mut errands.effects;
-        let (birth, question) = shell.with(effects, |books, effects| {
-            let slot = self.slot.as_mut().expect(HELD);
-            if let Some(standing) = standing {
-                let birth = books.created(slot, arrival, &mut spare_key, standing, effects);
-                return (birth, Aftermath::default());
-            }
-            let birth = books.created_spare(slot, arrival, &mut spare_key, effects);
-            let unit = unit.take_if(|_| birth == Birth::Welcome).map(whole::<T>);
-            let question = unit.map(|unit| {
-                let slot = self.slot.take().expect(HELD);
-                Shell::give_back(books, unit, slot, now, effects)
-            });
-            (birth, question.unwrap_or_default())
+        let told = ask(|| {
+            shell.with(effects, |books, effects| {
+                let slot = self.slot.as_mut().expect(HELD);
+                if let Some(standing) = standing {
+                    let birth = books.created(slot, arrival, &mut spare_key, standing, effects);
+                    return (birth, Aftermath::default());
+                }
+                let birth = books.created_spare(slot, arrival, &mut spare_key, effects);
+                let unit = unit.take_if(|_| birth == Birth::Welcome).map(whole::<T>);
+                let question = unit.map(|unit| {
+                    let slot = self.slot.take().expect(HELD);
+                    Shell::give_back(books, unit, slot, now, effects)
+                });
+                (birth, question.unwrap_or_default())
+            })
         });
+        let (birth, question) = match told {
+            Ok(told) => told,
+            Err(panic) => {
+                let end = ask(|| {
+                    shell.give_up((unit, class, spare_key), name, Reason::Panicked, errands);
+                });
+                drop(end);
+                panic.resume_now()
+            }
+        };
         // It ends here, as that of any worker that comes back.
         drop(question);
         match (birth, class) {
@@ -107,21 +125,15 @@ impl<T: Trade> Vacancy<T> {
                 Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(class)) => {
-                drop((unit, spare_key));
-                shell.tell_of_vain(name, Reason::Surplus);
-                errands.run().resume();
+                shell.give_up((unit, spare_key), name, Reason::Surplus, errands);
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
-            (Birth::Full | Birth::Outdated, _) => {
-                drop((unit, spare_key));
-                shell.tell_of_vain(name, Reason::Invalidated);
-                errands.run().resume();
+            (Birth::Full | Birth::Outdated, class) => {
+                shell.give_up((unit, class, spare_key), name, Reason::Invalidated, errands);
                 Filled::Outdated(self)
             }
-            (Birth::Refused(refusal), _) => {
-                drop((unit, spare_key));
-                shell.tell_of_vain(name, Reason::Cleared);
-                errands.run().resume();
+            (Birth::Refused(refusal), class) => {
+                shell.give_up((unit, class, spare_key), name, Reason::Cleared, errands);
                 Filled::Refused(refusal)
             }
         }
@@ -142,18 +154,30 @@ impl<T: Trade> Shell<T> {
         Some(Life { id, key: self.text_of(key), span: self.policy.span() })
     }
 
-    /// A new worker was not welcome.
-    fn tell_of_vain(&self, name: Option<(u64, Option<Arc<str>>)>, reason: Reason) {
+    /// A new worker is not welcome, and dropped with what came with it.
+    fn give_up(
+        &self,
+        unwelcome: impl Sized,
+        name: Option<(u64, Option<Arc<str>>)>,
+        reason: Reason,
+        mut errands: Errands<'_, T>,
+    ) {
+        let mut aftermath = Aftermath::default();
+        aftermath.run(|| drop(unwelcome));
         if let Some((id, key)) = name {
             self.tell_of_end(id, key.as_deref(), reason);
         }
+        aftermath.then(errands.run());
+        aftermath.resume();
     }
 }
 
 impl<T: Trade> Drop for Vacancy<T> {
     fn drop(&mut self) {
         if let Some(mut slot) = self.slot.take() {
-            if thread::panicking() {
+            if self.begun.is_none() {
+                slot.has_not_begun();
+            } else if thread::panicking() {
                 slot.has_failed();
             }
             self.shell.free(slot).resume();

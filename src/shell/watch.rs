@@ -90,12 +90,11 @@ impl<T: Trade> Shell<T> {
     pub(super) fn returned(&self, slot: &Slot) {
         let Some(held) = self.books.with(|books| books.let_go(slot)) else { return };
         let (key, time) = (held.key.as_deref(), self.since(held.since));
-        self.tell(key, Some(held.id), |it, origin| {
-            if held.is_overdue {
-                it.came_back(origin, held.place, time);
-            }
-            it.returned(origin, time);
-        });
+        // One at a time, for each may panic.
+        if held.is_overdue {
+            self.tell(key, Some(held.id), |it, origin| it.came_back(origin, held.place, time));
+        }
+        self.tell(key, Some(held.id), |it, origin| it.returned(origin, time));
     }
 
     /// A worker has left the pool, whose slot is not free yet.

@@ -1,11 +1,25 @@
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::Fragile;
+use super::aftermath::Aftermath;
 use crate::PoolResult;
 use crate::error::took_too_long;
+
+/// Awaits a future with a timer, boxed, for that is large and most calls have none. It keeps the
+/// task's waker, whose destructor may panic, and must neither lose what has come of the future nor
+/// abort.
+pub(super) async fn timed<R>(future: Pin<Box<impl Future<Output = R>>>) -> R {
+    let mut future = Fragile::new(future);
+    let result = future.as_mut().await;
+    let mut aftermath = Aftermath::default();
+    aftermath.run(|| drop(future));
+    aftermath.resume_instead_of(result)
+}
 
 /// What comes of a future's first poll, if anything.
 pub(super) async fn once<R>(future: impl Future<Output = R>) -> Option<R> {
@@ -25,8 +39,8 @@ pub(super) async fn within<R>(
 ) -> PoolResult<R> {
     match limit {
         None => future.await,
-        Some(limit) => {
-            timeout(limit, future).await.unwrap_or_else(|_| Err(took_too_long(call, limit)))
-        }
+        Some(limit) => timed(Box::pin(timeout(limit, future)))
+            .await
+            .unwrap_or_else(|_| Err(took_too_long(call, limit))),
     }
 }

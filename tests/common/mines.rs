@@ -20,9 +20,10 @@ use sfo_pool::{
     ClassifiedWorker, ClassifiedWorkerFactory, ClassifiedWorkerGuard, ClassifiedWorkerPool,
     ClassifiedWorkerPoolConfig, ClassifiedWorkerPoolRef, KeyedWorker, KeyedWorkerFactory,
     KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig, KeyedWorkerPoolRef, PoolOptions,
-    PoolResult, Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
-    pool_err,
+    PoolResult, PoolStatistics, Worker, WorkerFactory, WorkerGuard, WorkerPool, WorkerPoolConfig,
+    WorkerPoolRef, pool_err,
 };
+use tokio::task;
 
 /// Where the user's code runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,14 @@ pub enum Place {
     KeyDrop,
     Wake,
     WakerDrop,
+    /// The rest runs only where an option asks for it.
+    Recycle,
+    Destroy,
+    /// Whether an error is worth another attempt.
+    IsTransient,
 }
 
+/// Those that every pool has.
 pub const PLACES: [Place; 11] = [
     Place::Create,
     Place::IsWork,
@@ -67,6 +74,7 @@ thread_local! {
     static AMBUSH: RefCell<Option<Ambush>> = const { RefCell::new(None) };
     static VISIT: RefCell<Option<Visit>> = const { RefCell::new(None) };
     static IS_VISITING: Cell<bool> = const { Cell::new(false) };
+    static IS_DRIVING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What happens at the next call in a place.
@@ -120,7 +128,17 @@ pub fn visit_with(visit: Option<Visit>) {
     VISIT.set(visit);
 }
 
-fn tread(place: Place) {
+/// Runs tokio's runtime. A mine goes off in its tasks, but not where its timers wake: that is tokio's.
+pub fn drive(run: impl FnOnce()) {
+    IS_DRIVING.set(true);
+    run();
+    IS_DRIVING.set(false);
+}
+
+pub fn tread(place: Place) {
+    if IS_DRIVING.get() && task::try_id().is_none() {
+        return;
+    }
     let ambush = AMBUSH.with_borrow_mut(|ambush| ambush.take_if(|(at, _)| *at == place));
     if let Some((_, act)) = ambush {
         act();
@@ -176,7 +194,15 @@ impl Drop for Key {
     }
 }
 
-/// How a creation ends that waits at the gate.
+/// What a factory does, which the test may stop at a gate.
+#[derive(Debug, Clone, Copy)]
+pub enum Job {
+    Create,
+    Recycle,
+    Destroy,
+}
+
+/// How a job ends that waits at its gate.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
     Well,
@@ -203,9 +229,23 @@ pub struct Tally {
     seats: Mutex<Vec<Option<u32>>>,
     /// What was done that nobody may do.
     faults: Mutex<Vec<String>>,
-    /// How the creations at the gate are to end; `None` if it is open.
-    gate: Mutex<Option<VecDeque<End>>>,
+    /// One for each job.
+    gates: [Mutex<Gate>; 3],
     is_met: AtomicBool,
+}
+
+#[derive(Default)]
+struct Gate {
+    /// How those who wait are to end; `None` if it is open.
+    ends: Option<VecDeque<End>>,
+    /// The tasks among them.
+    tasks: Vec<Waker>,
+}
+
+impl Gate {
+    fn pass(&mut self) -> Option<End> {
+        self.ends.as_mut().map_or(Some(End::Well), VecDeque::pop_front)
+    }
 }
 
 impl Tally {
@@ -217,21 +257,29 @@ impl Tally {
         self.well_from.store(self.created.load(SeqCst), SeqCst);
     }
 
-    /// From now on each creation waits for an end of its own.
-    pub fn shut(&self) {
-        self.gate.lock().unwrap().get_or_insert_default();
+    /// From now on each waits for an end of its own.
+    pub fn shut(&self, job: Job) {
+        self.at(job, |gate| _ = gate.ends.get_or_insert_default());
     }
 
-    /// Shuts the gate, and lets one creation pass to this end.
-    pub fn end(&self, end: End) {
-        self.gate.lock().unwrap().get_or_insert_default().push_back(end);
+    /// Shuts the gate, and lets one pass to this end.
+    pub fn end(&self, job: Job, end: End) {
+        self.at(job, |gate| gate.ends.get_or_insert_default().push_back(end));
     }
 
     pub fn open(&self) {
-        *self.gate.lock().unwrap() = None;
+        for job in [Job::Create, Job::Recycle, Job::Destroy] {
+            self.at(job, |gate| gate.ends = None);
+        }
     }
 
-    /// Whether a creation has met the gate shut since this was asked.
+    fn at(&self, job: Job, change: impl FnOnce(&mut Gate)) {
+        let mut gate = self.gates[job as usize].lock().unwrap();
+        change(&mut gate);
+        gate.tasks.drain(..).for_each(Waker::wake);
+    }
+
+    /// Whether somebody has met a gate shut since this was asked.
     pub fn has_met_gate(&self) -> bool {
         self.is_met.swap(false, SeqCst)
     }
@@ -244,14 +292,18 @@ impl Tally {
         assert_eq!((self.live(), seats), (live, live), "live workers and slots");
     }
 
-    async fn pass_gate(&self) -> End {
-        poll_fn(|_| match self.gate.lock().unwrap().as_mut().map(VecDeque::pop_front) {
-            None => Poll::Ready(End::Well),
-            Some(Some(end)) => Poll::Ready(end),
-            Some(None) => {
-                self.is_met.store(true, SeqCst);
-                Poll::Pending
+    /// Waits at the gate. A guest, who keeps no waker there, is told that he has met it.
+    async fn pass_gate(&self, job: Job) -> End {
+        poll_fn(|cx| {
+            let mut gate = self.gates[job as usize].lock().unwrap();
+            if let Some(end) = gate.pass() {
+                return Poll::Ready(end);
             }
+            match task::try_id() {
+                Some(_) => gate.tasks.push(cx.waker().clone()),
+                None => self.is_met.store(true, SeqCst),
+            }
+            Poll::Pending
         })
         .await
     }
@@ -378,7 +430,7 @@ impl Barracks {
         let asked = key.map(|key| key.0);
         let seat = Seat::take(tally, asked, may);
         tread(Place::Create);
-        match tally.pass_gate().await {
+        match tally.pass_gate(Job::Create).await {
             End::Well => {}
             End::Error => return Err(pool_err!("no more workers")),
             End::Panic => boom(),
@@ -388,12 +440,42 @@ impl Barracks {
         let (name, tally) = (asked.unwrap_or(1), Arc::clone(tally));
         Ok(Sapper { number, name, tally, _seat: seat })
     }
+
+    async fn reset(&self) -> PoolResult<()> {
+        tread(Place::Recycle);
+        match self.0.pass_gate(Job::Recycle).await {
+            End::Well => {}
+            End::Error => return Err(pool_err!("beyond repair")),
+            End::Panic => boom(),
+        }
+        Ok(())
+    }
+
+    async fn bury(&self, worker: Sapper) {
+        let end = match catch_unwind(|| tread(Place::Destroy)) {
+            Ok(()) => self.0.pass_gate(Job::Destroy).await,
+            Err(_) => End::Panic,
+        };
+        if let End::Panic = end {
+            // Two panics at a time would abort, and both are the test's own.
+            _ = catch_unwind(AssertUnwindSafe(|| drop(worker)));
+            boom();
+        }
+    }
 }
 
 #[async_trait]
 impl WorkerFactory<Sapper> for Barracks {
     async fn create(&self) -> PoolResult<Sapper> {
         self.make(None, |seats, _| seats.len() < 2).await
+    }
+
+    async fn recycle(&self, _worker: &mut Sapper) -> PoolResult<()> {
+        self.reset().await
+    }
+
+    async fn destroy(&self, worker: Sapper) {
+        self.bury(worker).await;
     }
 }
 
@@ -402,6 +484,14 @@ impl KeyedWorkerFactory<Key, Sapper> for Barracks {
     async fn create(&self, key: Key) -> PoolResult<Sapper> {
         self.make(Some(key), |seats, name| seats.iter().filter(|seat| **seat == name).count() < 2)
             .await
+    }
+
+    async fn recycle(&self, _worker: &mut Sapper) -> PoolResult<()> {
+        self.reset().await
+    }
+
+    async fn destroy(&self, worker: Sapper) {
+        self.bury(worker).await;
     }
 }
 
@@ -414,6 +504,14 @@ impl ClassifiedWorkerFactory<Key, Sapper> for Barracks {
             !kinds.contains(&class) || kinds.len() == seats.len()
         };
         self.make(class, may).await
+    }
+
+    async fn recycle(&self, _worker: &mut Sapper) -> PoolResult<()> {
+        self.reset().await
+    }
+
+    async fn destroy(&self, worker: Sapper) {
+        self.bury(worker).await;
     }
 }
 
@@ -461,8 +559,13 @@ pub trait Ground: Clone + 'static {
 
     fn open(factory: Barracks, options: PoolOptions) -> Self;
     fn get(&self, name: u32) -> Attempt<PoolResult<Self::Guard>>;
+    fn get_within(&self, name: u32, limit: Duration) -> Attempt<PoolResult<Self::Guard>>;
     fn clear(&self) -> Attempt<()>;
+    fn close(&self) -> Attempt<()>;
     fn cleanup(&self) -> usize;
+    fn invalidate(&self);
+    fn resize(&self, max_count: u16);
+    fn statistics(&self) -> PoolStatistics;
 }
 
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -470,7 +573,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 macro_rules! ground {
     (
         $(#[$meta:meta])*
-        $name:ident($pool:ty), $guard:ty, $new:expr, |$get:ident, $asked:ident| $got:expr
+        $name:ident($pool:ty), $guard:ty, $new:expr,
+        |$get:ident, $asked:ident, $limit:ident| $got:expr, within: $timed:expr
         $(, locked: $locked:expr $(, full: $full:expr)?)?
     ) => {
         $(#[$meta])*
@@ -495,13 +599,39 @@ macro_rules! ground {
                 Box::pin(async move { $got.await })
             }
 
+            fn get_within(
+                &self,
+                $asked: u32,
+                $limit: Duration,
+            ) -> Attempt<PoolResult<Self::Guard>> {
+                let $get = self.0.clone();
+                Box::pin(async move { $timed.await })
+            }
+
             fn clear(&self) -> Attempt<()> {
                 let pool = self.0.clone();
                 Box::pin(async move { pool.clear_all_worker().await })
             }
 
+            fn close(&self) -> Attempt<()> {
+                let pool = self.0.clone();
+                Box::pin(async move { pool.close().await })
+            }
+
             fn cleanup(&self) -> usize {
                 self.0.cleanup_idle_worker()
+            }
+
+            fn invalidate(&self) {
+                self.0.invalidate_all();
+            }
+
+            fn resize(&self, max_count: u16) {
+                self.0.set_max_count(Some(max_count)).expect("a limit that makes sense");
+            }
+
+            fn statistics(&self) -> PoolStatistics {
+                self.0.statistics()
             }
         }
     };
@@ -516,7 +646,8 @@ ground!(
             .with_idle_timeout(Some(TIMEOUT));
         WorkerPool::new_with_options(factory, config, options)
     },
-    |pool, _name| pool.get_worker()
+    |pool, _name, limit| pool.get_worker(),
+    within: pool.get_worker_timeout(limit)
 );
 
 ground!(
@@ -529,7 +660,8 @@ ground!(
             .with_idle_timeout(Some(TIMEOUT));
         KeyedWorkerPool::new_with_options(factory, config, options)
     },
-    |pool, name| pool.get_worker(Key(name / 3))
+    |pool, name, limit| pool.get_worker(Key(name / 3)),
+    within: pool.get_worker_timeout(Key(name / 3), limit)
 );
 
 ground!(
@@ -537,10 +669,16 @@ ground!(
     Classified(ClassifiedWorkerPoolRef<Key, Sapper, Barracks>),
     ClassifiedWorkerGuard<Key, Sapper, Barracks>,
     |factory, options| classified(factory, options, None),
-    |pool, name| async move {
+    |pool, name, limit| async move {
         match name {
             0 => pool.get_worker().await,
             class => pool.get_classified_worker(Key(class)).await,
+        }
+    },
+    within: async move {
+        match name {
+            0 => pool.get_worker_timeout(limit).await,
+            class => pool.get_classified_worker_timeout(Key(class), limit).await,
         }
     },
     locked: &[Place::Eq, Place::Serves, Place::Clone]
@@ -551,10 +689,16 @@ ground!(
     Any(ClassifiedWorkerPoolRef<Key, Sapper, Barracks>),
     ClassifiedWorkerGuard<Key, Sapper, Barracks>,
     |factory, options| classified(factory, options, Some(1)),
-    |pool, name| async move {
+    |pool, name, limit| async move {
         match name {
             0 | 2 => pool.get_worker().await,
             class => pool.get_classified_worker(Key(class)).await,
+        }
+    },
+    within: async move {
+        match name {
+            0 | 2 => pool.get_worker_timeout(limit).await,
+            class => pool.get_classified_worker_timeout(Key(class), limit).await,
         }
     },
     locked: &[Place::Eq, Place::Serves, Place::Clone],
@@ -576,17 +720,34 @@ fn classified(
 
 /// The pool serves its full limit, and no more.
 pub fn check<G: Ground>(pool: &G) {
+    check_beside(pool, &|| {});
+}
+
+/// The same where the pool has tasks, which `run` lets run.
+pub fn check_beside<G: Ground>(pool: &G, run: &dyn Fn()) {
     let laid = disarm();
-    assert!(poll(&mut pool.clear()).is_ready(), "a slot was lost");
-    fill(pool);
+    assert!(poll_beside(&mut pool.clear(), run).is_ready(), "a slot was lost");
+    let statistics = pool.statistics();
+    assert_eq!(statistics.created, statistics.destroyed_in_all(), "{statistics:?}");
+    assert!(statistics.served_at_once <= statistics.started, "{statistics:?}");
+    fill_beside(pool, run);
     lay(laid);
 }
 
-pub fn fill<G: Ground>(pool: &G) {
+pub fn fill_beside<G: Ground>(pool: &G, run: &dyn Fn()) {
     // What one of class 2 does not serve comes first, for one of class 2 may serve the other.
     let [other, first] = G::FULL;
-    let held = [first, other].map(|name| poll(&mut pool.get(name)));
+    let held = [first, other].map(|name| poll_beside(&mut pool.get(name), run));
     let is_served = |poll: &Poll<PoolResult<_>>| matches!(poll, Poll::Ready(Ok(_)));
     assert!(held.iter().all(is_served), "a slot was lost");
-    assert!(poll(&mut pool.get(first)).is_pending(), "a slot was won");
+    assert!(poll_beside(&mut pool.get(first), run).is_pending(), "a slot was won");
+}
+
+/// Polls again once the tasks have run.
+pub fn poll_beside<T>(attempt: &mut Attempt<T>, run: &dyn Fn()) -> Poll<T> {
+    if let Poll::Ready(result) = poll(attempt) {
+        return Poll::Ready(result);
+    }
+    run();
+    poll(attempt)
 }

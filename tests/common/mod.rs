@@ -8,17 +8,21 @@ mod dice;
 mod keys;
 pub mod mines;
 mod pools;
+mod spy;
 mod workers;
 
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::{Builder, Runtime};
+
 pub use self::call::Call;
 pub use self::crowd::{poll_woken, wait, woken};
 pub use self::dice::Dice;
 pub use self::keys::{KeyProbe, ProbedFactory, ProbedGuard, ProbedKey, ProbedKeys, ProbedWorker};
 pub use self::pools::{Any, Classified, General, Get, Keyed, Setup, TestPool};
+pub use self::spy::{Event, Spy, Told};
 pub use self::workers::{Callback, Factory, Outcome, Script, TestWorker, WorkerState};
 
 /// The key or class that a test uses where one is enough.
@@ -40,14 +44,18 @@ pub async fn let_tasks_run() {
 
 /// Runs a law to its end on a paused runtime of its own, and fails if it does not come to one.
 pub fn watched<F: Future<Output = ()>>(law: impl FnOnce() -> F + Send + 'static) {
+    in_time(move || paused_runtime().block_on(law()));
+}
+
+pub fn paused_runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime")
+}
+
+/// Runs a law to its end on a thread of its own, and fails if it does not come to one.
+pub fn in_time(law: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
     let test = thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .start_paused(true)
-            .build()
-            .expect("a runtime");
-        runtime.block_on(law());
+        law();
         let _ = done.send(());
     });
     match is_done.recv_timeout(PATIENCE) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sfo_pool::{
     ClassifiedWorkerGuard, ClassifiedWorkerPool, ClassifiedWorkerPoolConfig,
     ClassifiedWorkerPoolRef, KeyedWorkerGuard, KeyedWorkerPool, KeyedWorkerPoolConfig,
-    KeyedWorkerPoolRef, PoolOptions, PoolResult, PoolRetained, PoolStatus, PoolWorkerInfo,
-    WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
+    KeyedWorkerPoolRef, PoolOptions, PoolOutstanding, PoolResult, PoolRetained, PoolStatistics,
+    PoolStatus, PoolWorkerInfo, WorkerGuard, WorkerPool, WorkerPoolConfig, WorkerPoolRef,
 };
 
 use super::{Call, Factory, ONE, TestWorker};
@@ -78,7 +78,10 @@ pub trait TestPool: Clone + Debug + Send + Sync + 'static {
     fn detach(guard: Self::Guard) -> TestWorker;
     fn discard(guard: Self::Guard);
     fn info(guard: &Self::Guard) -> Option<PoolWorkerInfo>;
+    fn set_label(guard: &Self::Guard, label: &'static str);
     fn status(&self) -> PoolStatus;
+    fn statistics(&self) -> PoolStatistics;
+    fn outstanding(&self) -> Vec<PoolOutstanding>;
     fn resize(&self, max_count: Option<u16>) -> PoolResult<()>;
     fn retain(&self, is_kept: impl FnMut(&TestWorker) -> bool) -> PoolRetained;
     fn invalidate(&self);
@@ -146,8 +149,20 @@ macro_rules! test_pool {
                 <$guard>::info(guard)
             }
 
+            fn set_label(guard: &Self::Guard, label: &'static str) {
+                <$guard>::set_label(guard, label);
+            }
+
             fn status(&self) -> PoolStatus {
                 self.0.status()
+            }
+
+            fn statistics(&self) -> PoolStatistics {
+                self.0.statistics()
+            }
+
+            fn outstanding(&self) -> Vec<PoolOutstanding> {
+                self.0.outstanding()
             }
 
             fn resize(&self, max_count: Option<u16>) -> PoolResult<()> {

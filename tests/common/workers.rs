@@ -74,6 +74,7 @@ impl Outcome {
 pub struct Factory(Arc<Shared>);
 
 type Hook = Arc<dyn Fn(usize) + Send + Sync>;
+type Label = Arc<dyn Fn(u32) -> String + Send + Sync>;
 
 #[derive(Default)]
 struct Shared {
@@ -85,6 +86,7 @@ struct Shared {
     peak: AtomicUsize,
     workers: Mutex<Vec<Arc<WorkerState>>>,
     hooks: Mutex<HashMap<Callback, Hook>>,
+    label: Mutex<Option<Label>>,
 }
 
 /// How the calls of one of the factory's methods end.
@@ -186,6 +188,11 @@ impl Factory {
         self.0.hooks.lock().unwrap().remove(&callback);
     }
 
+    /// From now on a key or class is called so.
+    pub fn call_keys(&self, label: impl Fn(u32) -> String + Send + Sync + 'static) {
+        *self.0.label.lock().unwrap() = Some(Arc::new(label));
+    }
+
     pub fn created(&self) -> usize {
         self.0.created.load(SeqCst)
     }
@@ -222,6 +229,11 @@ impl Factory {
         if let Some(hook) = hook {
             hook(id);
         }
+    }
+
+    fn name_of(&self, key: u32) -> Option<String> {
+        let label = self.0.label.lock().unwrap().clone();
+        label.map(|label| label(key))
     }
 
     async fn make(&self, key: Option<u32>) -> PoolResult<TestWorker> {
@@ -393,6 +405,10 @@ impl KeyedWorkerFactory<u32, TestWorker> for Factory {
     async fn destroy(&self, worker: TestWorker) {
         self.bury(worker).await;
     }
+
+    fn label(&self, key: &u32) -> Option<String> {
+        self.name_of(*key)
+    }
 }
 
 #[async_trait]
@@ -407,5 +423,9 @@ impl ClassifiedWorkerFactory<u32, TestWorker> for Factory {
 
     async fn destroy(&self, worker: TestWorker) {
         self.bury(worker).await;
+    }
+
+    fn label(&self, key: &u32) -> Option<String> {
+        self.name_of(*key)
     }
 }

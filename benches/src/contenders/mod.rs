@@ -7,6 +7,7 @@ mod deadpool;
 mod fast_pool;
 mod mobc;
 mod sfo;
+mod watched;
 
 use std::fmt::Debug;
 
@@ -16,6 +17,7 @@ pub use self::deadpool::Deadpool;
 pub use self::fast_pool::FastPool;
 pub use self::mobc::Mobc;
 pub use self::sfo::{ours, published};
+pub use self::watched::{Held, Observed, Recorded};
 use crate::worker::Setup;
 
 pub const OURS: &str = "ours";

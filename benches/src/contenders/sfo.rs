@@ -25,6 +25,12 @@ macro_rules! contender {
             #[derive(Clone)]
             pub struct Factory(Maker);
 
+            impl Factory {
+                pub fn new(maker: Maker) -> Self {
+                    Self(maker)
+                }
+            }
+
             #[async_trait]
             impl WorkerFactory<Worker> for Factory {
                 async fn create(&self) -> PoolResult<Worker> {

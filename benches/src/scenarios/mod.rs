@@ -38,6 +38,7 @@ pub const ALL: &[Scenario] = &[
     Scenario::new("S1", "get + drop, warm", warm::one_task),
     Scenario::new("S1i", "get + drop with an idle timeout of 60 s", warm::idle_timeout),
     Scenario::new("S1x2", "get + drop, two threads in tight loops", warm::two_threads),
+    Scenario::new("S1w", "get + drop, warm, with somebody who wants to know", warm::watched),
     Scenario::new("S2", "16 tasks, pool of 16: get, yield, drop", crowd::enough),
     Scenario::new("S3", "64 tasks, pool of 4: get, yield, drop", crowd::saturated),
     Scenario::new("S4", "a worker handed from waiter to waiter", chain::hand_off).growing(FLAT),

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::contenders::{
-    Bb8, DEADPOOL, Deadpool, FastPool, Mobc, PUBLISHED, Plain, ours, published,
+    Bb8, DEADPOOL, Deadpool, FastPool, Held, Mobc, Observed, PUBLISHED, Plain, Recorded, ours,
+    published,
 };
 use crate::harness::{Case, Harness, Sample};
 use crate::limits::{BarePool, TwoLocks};
@@ -27,6 +28,15 @@ pub fn idle_timeout(harness: &mut Harness) {
     let setup = Setup::new(16).with_idle_timeout(Duration::from_secs(60));
     let case = Case::new("S1i").with_target_beside(PUBLISHED, 0.65);
     let players = players![round(&setup, gets): ours::Plain, published::Plain, Bb8, Mobc];
+    harness.measure(case, players);
+}
+
+/// What it costs that somebody wants to know.
+pub fn watched(harness: &mut Harness) {
+    let gets = harness.pick(100_000, 20_000);
+    let setup = Setup::new(16);
+    let case = Case::new("S1w").with_ratio_to_ours();
+    let players = players![round(&setup, gets): ours::Plain, Recorded, Held, Observed];
     harness.measure(case, players);
 }
 

@@ -38,7 +38,10 @@ impl World {
         self.expected.destroyed += u64::from(vain.is_some());
         match vain {
             None | Some((Birth::Welcome, _)) => {}
-            Some((Birth::Outdated, slot)) => self.apart.push(Creation { by, wanted, slot }),
+            Some((Birth::Outdated, mut slot)) => {
+                slot.begins();
+                self.apart.push(Creation { by, wanted, slot });
+            }
             Some((Birth::Refused(_), slot)) => self.free_slot(slot),
             Some((Birth::Full, slot)) => {
                 self.free_slot(slot);

@@ -108,16 +108,16 @@ impl World {
             Choice::Restore => {
                 let taken = self.taken.pop().expect("a worker that was taken out");
                 self.event(|scheduler, effects| {
-                    scheduler.have_been_asked(1);
                     let plan = scheduler.plan_return(&taken.slot, &taken.value, now, serves);
                     scheduler.restore(plan, taken, now, effects);
+                    scheduler.have_been_asked(1, effects);
                 });
             }
             // Until its destructor has returned, it might as well still be asked.
             Choice::Deny => {
                 let taken = self.taken.pop().expect("a worker that was taken out");
                 self.expected.destroyed += 1;
-                self.scheduler.have_been_asked(1);
+                self.event(|scheduler, effects| scheduler.have_been_asked(1, effects));
                 self.free_slot(taken.slot);
             }
         }
@@ -244,6 +244,7 @@ impl World {
             since: now,
             deadline,
             held: held_slots,
+            buried: None,
             bell: bell_place,
             spare_key: spare,
             standing: &mut request.standing,
@@ -346,7 +347,10 @@ impl World {
                 let ticket = request.ticket;
                 self.enter(request, Some(ticket), vec![slot]);
             }
-            Birth::Outdated => self.creating.push((request, slot)),
+            Birth::Outdated => {
+                slot.begins();
+                self.creating.push((request, slot));
+            }
             Birth::Refused(refusal) => {
                 self.expected.end(refusal.into());
                 self.refuse(refusal);

@@ -163,6 +163,8 @@ impl World {
         let is = |stage| slots.iter().filter(|slot| slot.stage() == stage).count();
         assert_eq!(scheduler.creating, slots.iter().filter(|slot| is_creation(slot)).count());
         assert_eq!(scheduler.leaving, is(Stage::Leaving));
+        let apart = if self.rules.creates_apart { self.apart.len() } else { 0 };
+        assert_eq!(scheduler.apart, apart);
         if let Some(commons) = &scheduler.commons {
             let promised = scheduler.waiters.iter().filter(|waiter| waiter.promised).count();
             assert_eq!(commons.promised, promised);

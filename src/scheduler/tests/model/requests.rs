@@ -111,13 +111,14 @@ impl Model {
         let waits = |r: &&Request| {
             r.held == Held::Nothing && r.number != number && scope.is_none_or(|_| r.wanted == scope)
         };
-        let waiting = self.requests.iter().filter(waits).count();
+        let going = if self.rules.creates_apart { self.going(scope) } else { 0 };
+        let waiting = (1 + self.requests.iter().filter(waits).count()).saturating_sub(going);
         let gets_nothing = self
             .requests
             .iter()
             .any(|r| r.number == number && r.held == Held::Nothing && !self.has_promise(r));
-        if is_newcomer && gets_nothing && waiting >= self.rules.waiting_limit.saturating_add(room) {
-            self.refused = Some(Refusal::Full { waiting });
+        if is_newcomer && gets_nothing && waiting > self.rules.waiting_limit.saturating_add(room) {
+            self.refused = Some(Refusal::Full { waiting: waiting - 1 });
             self.end(number);
         }
     }
@@ -149,6 +150,8 @@ impl Model {
         self.request(number).has_place = true;
         self.expire(Some(unit.class));
         if self.is_old(unit) {
+            // Until the request destroys it, it is missed in the reserve.
+            self.wake_keeper();
             self.request(number).dead.push(unit);
             return false;
         }
