@@ -2,7 +2,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::aftermath::Aftermath;
+use super::aftermath::{Aftermath, ask};
 use super::pursuit::Pursuit;
 use super::request::Request;
 use super::verdict::{Vain, Verdict};
@@ -98,22 +98,27 @@ impl<T: Trade> Shell<T> {
         request: Request<T::Key>,
         caller: Caller,
     ) -> Begun<'_, T> {
-        let mut aftermath = Aftermath::default();
-        aftermath.run(|| drop(request));
-        if aftermath.goes_on() {
-            self.has_failed_at_once();
+        match ask(|| drop(request)) {
+            Ok(()) if !self.is_watched => Begun::Served(loan),
+            Ok(()) => self.served_before_eyes(loan, caller),
+            Err(panic) => self.failed_at_once(loan, panic),
         }
-        let loan = aftermath.resume_instead_of(loan);
-        if self.is_watched {
-            self.acquired(&loan, caller, PoolStep::Idle);
-        }
+    }
+
+    /// Not inlined, for a loan whose place is asked for has to be in memory.
+    #[cold]
+    fn served_before_eyes(self: &Arc<Self>, loan: Loan<T>, caller: Caller) -> Begun<'_, T> {
+        self.acquired(&loan, caller, PoolStep::Idle);
         Begun::Served(loan)
     }
 
     /// A panic goes on instead of a worker that was counted as lent.
     #[cold]
-    fn has_failed_at_once(&self) {
-        let mut standing = Standing::Served(How::AtOnce);
-        self.books.with(|books| books.fail(&mut standing, End::Failed));
+    fn failed_at_once(&self, loan: Loan<T>, panic: Aftermath) -> Begun<'_, T> {
+        if panic.goes_on() {
+            let mut standing = Standing::Served(How::AtOnce);
+            self.books.with(|books| books.fail(&mut standing, End::Failed));
+        }
+        Begun::Served(panic.resume_instead_of(loan))
     }
 }
