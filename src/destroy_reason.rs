@@ -41,10 +41,12 @@ impl PoolDestroyReason {
     /// ```
     /// use sfo_pool::PoolDestroyReason;
     ///
-    /// let names = PoolDestroyReason::ALL.map(PoolDestroyReason::name);
-    /// assert_eq!(names[0], "unhealthy");
+    /// assert!(PoolDestroyReason::ALL.contains(&PoolDestroyReason::Unhealthy));
     /// ```
-    pub const ALL: [Self; 11] = [
+    pub const ALL: &'static [Self] = &Self::EACH;
+
+    /// The same, with their number.
+    pub(crate) const EACH: [Self; 11] = [
         Self::Unhealthy,
         Self::Idle,
         Self::Lifetime,

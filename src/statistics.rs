@@ -81,7 +81,7 @@ pub struct PoolStatistics {
     pub total: u64,
     /// How long those requests waited in line that had to and were given something.
     pub wait_times: PoolWaitTimes,
-    destroyed: [u64; PoolDestroyReason::ALL.len()],
+    destroyed: [u64; PoolDestroyReason::EACH.len()],
 }
 
 impl PoolStatistics {
@@ -104,7 +104,7 @@ impl PoolStatistics {
             creations_cancelled: tally.creations_cancelled,
             creation_time: Duration::from_nanos(tally.creation_time),
             total: (counts.total - counts.creating) as u64,
-            destroyed: PoolDestroyReason::ALL.map(|reason| tally.destroyed(reason)),
+            destroyed: PoolDestroyReason::EACH.map(|reason| tally.destroyed(reason)),
             wait_times: PoolWaitTimes(tally.waits),
         }
     }

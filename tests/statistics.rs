@@ -85,7 +85,7 @@ fn expect<P: TestPool>(pool: &P, requests: Requests) {
 fn expect_gone<P: TestPool>(pool: &P, spy: &Spy, reasons: &[Reason]) {
     let statistics = pool.statistics();
     check_balance(&statistics, &pool.status());
-    for reason in Reason::ALL {
+    for &reason in Reason::ALL {
         let count = reasons.iter().filter(|it| **it == reason).count() as u64;
         assert_eq!(statistics.destroyed(reason), count, "{reason:?}: {statistics:?}");
     }

@@ -79,8 +79,9 @@ fn served(statistics: &PoolStatistics) -> u64 {
 
 /// The most frequent reason first.
 fn destroyed(statistics: &PoolStatistics) -> Vec<(&'static str, u64)> {
-    let all = PoolDestroyReason::ALL.map(|reason| (reason.name(), statistics.destroyed(reason)));
-    let mut some: Vec<_> = all.into_iter().filter(|&(_, count)| count > 0).collect();
+    let all =
+        PoolDestroyReason::ALL.iter().map(|&reason| (reason.name(), statistics.destroyed(reason)));
+    let mut some: Vec<_> = all.filter(|&(_, count)| count > 0).collect();
     some.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     some
 }

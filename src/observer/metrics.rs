@@ -140,7 +140,7 @@ impl Handles {
         };
         let codes: Vec<_> = PoolErrorCode::ALL.iter().map(|code| code.name()).collect();
         let steps: Vec<_> = PoolStep::ALL.iter().map(|step| step.name()).collect();
-        let reasons = PoolDestroyReason::ALL.map(PoolDestroyReason::name);
+        let reasons: Vec<_> = PoolDestroyReason::ALL.iter().map(|reason| reason.name()).collect();
         Self {
             pool: pool.into(),
             created: counter("sfo_pool_workers_created_total", "Workers that were created."),

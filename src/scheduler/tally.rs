@@ -70,7 +70,7 @@ pub(crate) struct Tally {
     pub(crate) creations_cancelled: u64,
     /// What all creations took that have brought a worker, in nanoseconds.
     pub(crate) creation_time: u64,
-    destroyed: [u64; PoolDestroyReason::ALL.len()],
+    destroyed: [u64; PoolDestroyReason::EACH.len()],
     /// How long requests waited that were given something, in nanoseconds.
     pub(crate) waits: Histogram,
 }

@@ -50,7 +50,7 @@ impl World {
         assert_eq!(tally.creations_failed, expected.creations_failed);
         assert_eq!(tally.creations_cancelled, 0);
         let destroyed: u64 =
-            PoolDestroyReason::ALL.map(|reason| tally.destroyed(reason)).into_iter().sum();
+            PoolDestroyReason::EACH.map(|reason| tally.destroyed(reason)).into_iter().sum();
         assert_eq!(destroyed, expected.destroyed);
         let there = self.scheduler.slots - self.scheduler.creating;
         assert_eq!(tally.created, there as u64 + destroyed, "every worker is somewhere");
