@@ -110,7 +110,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         // Runs a key's `Eq`, so nothing has changed yet.
         let found = bucket.and_then(|(hash, key)| self.buckets.find(hash, key));
         self.tally.create(took);
-        if let Some((hash, key)) = bucket {
+        if let Some((hash, _)) = bucket {
             let is_full = |id| self.buckets[id].slots >= self.rules.bucket_limit;
             if found != expected && found.is_some_and(is_full) {
                 self.tally.destroy(Reason::Surplus);
