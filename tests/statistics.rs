@@ -120,9 +120,6 @@ fn boom() {
     resume_unwind(Box::new("boom"));
 }
 
-/// Whether an event is of a kind.
-type IsOne = fn(&Event) -> bool;
-
 laws! {
     async fn a_request_is_served_at_once_after_a_wait_or_by_creation<P: TestPool>()
         on General, Keyed, Classified, Any
@@ -817,11 +814,11 @@ laws! {
     async fn the_books_balance_whatever_happens<P: TestPool>() on General, Keyed, Classified, Any {
         for seed in 0..6 {
             let spy = live::<P>(seed).await;
-            let count = |is: fn(&Event) -> bool, events: &[Event]| {
+            let count = |is: Is, events: &[Event]| {
                 events.iter().filter(|event| is(event)).count()
             };
             let events = spy.events();
-            let pairs: [[IsOne; 2]; 3] = [
+            let pairs: [[Is; 2]; 3] = [
                 [|it| matches!(it, Event::Created), |it| matches!(it, Event::Destroyed(_))],
                 [|it| matches!(it, Event::Acquired(_)), |it| matches!(it, Event::Returned)],
                 [|it| matches!(it, Event::Waiting), |it| matches!(it, Event::Waited)],
@@ -844,6 +841,9 @@ fn expect_gone_so_far<P: TestPool>(pool: &P, spy: &Spy, reason: Reason, count: u
     let told = spy.events().into_iter().filter(|event| matches!(event, Event::Destroyed(_)));
     assert!(told.into_iter().all(|event| event == Event::Destroyed(reason)));
 }
+
+/// Whether an event is of some kind.
+type Is = fn(&Event) -> bool;
 
 /// All options that go together.
 fn with_everything(is_detached: bool) -> Setup {
