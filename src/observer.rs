@@ -17,7 +17,7 @@ use crate::{PoolDestroyReason, PoolError, PoolErrorCode};
 /// pool; but it should be quick, for that task goes on only after it. If it panics, the panic ends there.
 ///
 /// What can be relied on: a worker's `created` comes before everything else of it, and its `destroyed`
-/// after. Each `acquired` is followed by one `returned` of the same worker, whether its guard is dropped,
+/// after; only `held_too_long` may come late. Each `acquired` is followed by one `returned` of the same worker, whether its guard is dropped,
 /// discarded or detached. Each `waiting` is followed by one `waited`. Events of different workers may
 /// come at the same time.
 ///
@@ -156,7 +156,7 @@ pub struct PoolOrigin<'a> {
 pub enum PoolStep {
     /// It found one that was idle.
     Idle,
-    /// It waited for one that somebody returned.
+    /// It waited for one that somebody returned, or that was created apart from it.
     Waiting,
     /// It had one recycled.
     Recycling,

@@ -317,8 +317,8 @@ impl PoolOptions {
 
     /// Tells an observer what happens in the pool. It may be called several times, for several observers.
     ///
-    /// Default: nobody is told, and nothing is done for it. With an observer each use reads the clock and
-    /// takes the pool's lock twice more, for each worker has a number and a record then.
+    /// Default: nobody is told, and nothing is done for it. With an observer each use reads the clock
+    /// four times, two of them for the worker's record, and takes the pool's lock twice more.
     #[must_use]
     pub fn with_observer(mut self, observer: Arc<dyn PoolObserver>) -> Self {
         self.observers.add(observer);

@@ -41,7 +41,9 @@ pub struct PoolOutstanding {
     pub key: Option<Arc<str>>,
     /// For how long it is out.
     pub held: Duration,
-    /// Where the call was made that got it.
+    /// Where the call was made that got it. In a service that wraps the call in a function of its own this
+    /// is that function, unless it is `#[track_caller]` and no `async fn`: tell holders apart by `set_label`
+    /// there.
     pub place: &'static Location<'static>,
     /// What its holder calls itself, by `set_label` on the guard.
     pub label: Option<Cow<'static, str>>,

@@ -5,8 +5,9 @@ use crate::PoolDestroyReason;
 use crate::histogram::Histogram;
 use crate::scheduler::{Counts, End, Tally};
 
-/// What has happened in a pool since it was made: counts that only grow, but for `waiting`,
-/// `in_progress` and `total`, all of them at one moment.
+/// What has happened in a pool since it was made: counts that grow, but for `waiting`, `in_progress` and
+/// `total`, all of them at one moment. A request that was served in vain is taken back from its `served_…`,
+/// so take differences by `saturating_sub`.
 ///
 /// Every request and every worker is counted in one place:
 ///
@@ -55,7 +56,8 @@ pub struct PoolStatistics {
     pub served_after_wait: u64,
     /// Requests served by a worker that they created.
     pub served_by_creation: u64,
-    /// Requests that were turned away at once: while the pool was cleared or closed, or full.
+    /// Requests that were turned away at once: while the pool was cleared or closed, or full; and each
+    /// `try_get_worker` that found nothing, of which no observer is told.
     pub refused: u64,
     /// Requests that a clear or the end of the pool has ended.
     pub cleared: u64,
