@@ -31,21 +31,32 @@ impl<K, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) {
         if self.is_elaborate {
-            self.note_rest(bucket, record);
+            self.note_rest(bucket, record, effects);
+        } else {
+            self.fall_back_to_limits(bucket, effects);
         }
+    }
+
+    fn note_rest(
+        &mut self,
+        bucket: BucketId,
+        record: Option<Index>,
+        effects: &mut Effects<K, V, B>,
+    ) {
+        if let Some(record) = record {
+            self.records.rest(record, bucket);
+        }
+        self.fall_back_to_limits(bucket, effects);
+        self.alert(effects);
+    }
+
+    #[inline]
+    fn fall_back_to_limits(&mut self, bucket: BucketId, effects: &mut Effects<K, V, B>) {
         if self.buckets[bucket].idle.len() > self.rules.bucket_idle_limit {
             self.doom(bucket, Surplus, None, effects);
         }
         if self.commons.is_some() {
             self.settle(Some(bucket), effects);
-        } else if self.is_elaborate {
-            self.alert(effects);
-        }
-    }
-
-    fn note_rest(&mut self, bucket: BucketId, record: Option<Index>) {
-        if let Some(record) = record {
-            self.records.rest(record, bucket);
         }
     }
 
