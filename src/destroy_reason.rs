@@ -1,3 +1,5 @@
+use crate::names::impl_names;
+
 /// Why a worker has left its pool.
 ///
 /// New reasons come with new options, so a `match` needs a wildcard arm.
@@ -33,55 +35,16 @@ pub enum PoolDestroyReason {
     Invalidated,
 }
 
-impl PoolDestroyReason {
-    /// All there are, in the order of their declaration.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use sfo_pool::PoolDestroyReason;
-    ///
-    /// assert!(PoolDestroyReason::ALL.contains(&PoolDestroyReason::Unhealthy));
-    /// ```
-    pub const ALL: &'static [Self] = &Self::EACH;
-
-    /// The same, with their number.
-    pub(crate) const EACH: [Self; 11] = [
-        Self::Unhealthy,
-        Self::Idle,
-        Self::Lifetime,
-        Self::Uses,
-        Self::Evicted,
-        Self::Cleared,
-        Self::Discarded,
-        Self::Detached,
-        Self::Surplus,
-        Self::Panicked,
-        Self::Invalidated,
-    ];
-
-    /// One word, in lower case, for a log or as the value of a label.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use sfo_pool::PoolDestroyReason;
-    ///
-    /// assert_eq!(PoolDestroyReason::Lifetime.name(), "lifetime");
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unhealthy => "unhealthy",
-            Self::Idle => "idle",
-            Self::Lifetime => "lifetime",
-            Self::Uses => "uses",
-            Self::Evicted => "evicted",
-            Self::Cleared => "cleared",
-            Self::Discarded => "discarded",
-            Self::Detached => "detached",
-            Self::Surplus => "surplus",
-            Self::Panicked => "panicked",
-            Self::Invalidated => "invalidated",
-        }
-    }
-}
+impl_names!(PoolDestroyReason {
+    Unhealthy: "unhealthy",
+    Idle: "idle",
+    Lifetime: "lifetime",
+    Uses: "uses",
+    Evicted: "evicted",
+    Cleared: "cleared",
+    Discarded: "discarded",
+    Detached: "detached",
+    Surplus: "surplus",
+    Panicked: "panicked",
+    Invalidated: "invalidated",
+});

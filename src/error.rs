@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use crate::PoolStep;
+use crate::names::impl_names;
 use crate::scheduler::{Counts, Refusal};
 
 /// What went wrong, for a program to branch on; the message of the [`PoolError`] is for people.
@@ -44,45 +45,15 @@ pub enum PoolErrorCode {
     Closed,
 }
 
-impl PoolErrorCode {
-    /// All there are, in the order of their declaration.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use sfo_pool::PoolErrorCode;
-    ///
-    /// assert!(PoolErrorCode::ALL.contains(&PoolErrorCode::Timeout));
-    /// ```
-    pub const ALL: &'static [Self] = &[
-        Self::Failed,
-        Self::Clearing,
-        Self::Cleared,
-        Self::InvalidConfig,
-        Self::Timeout,
-        Self::Full,
-        Self::Closed,
-    ];
-
-    /// One word, in lower case, for a log or as the value of a label.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// assert_eq!(sfo_pool::PoolErrorCode::InvalidConfig.name(), "invalid_config");
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Clearing => "clearing",
-            Self::Cleared => "cleared",
-            Self::InvalidConfig => "invalid_config",
-            Self::Timeout => "timeout",
-            Self::Full => "full",
-            Self::Closed => "closed",
-        }
-    }
-}
+impl_names!(PoolErrorCode {
+    Failed: "failed",
+    Clearing: "clearing",
+    Cleared: "cleared",
+    InvalidConfig: "invalid_config",
+    Timeout: "timeout",
+    Full: "full",
+    Closed: "closed",
+});
 
 /// The error of every pool: a [`PoolErrorCode`], a message, and maybe a source.
 ///

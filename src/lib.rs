@@ -12,6 +12,7 @@ mod keyed_worker_pool;
 mod limits;
 #[cfg(doctest)]
 mod must_not_compile;
+mod names;
 mod nanos;
 mod observer;
 mod operations;

@@ -92,7 +92,7 @@ impl Limits {
             );
         }
         self.rules.hold_limit = leak_threshold;
-        let keeps_holders = options.outstanding || leak_threshold.is_some();
+        let is_watched = options.outstanding || !options.observers.is_empty();
         let shares = matches!(self.rules.sharing, Sharing::Target(_));
         if !shares && (options.create_first || options.max_overshoot_count.is_some()) {
             self.invalid.get_or_insert(
@@ -120,14 +120,12 @@ impl Limits {
             creates_apart: options.detached_creation,
             keeps_on_panic: options.keep_on_panic,
             keeps_records: options.worker_info
-                || keeps_holders
-                || !options.observers.is_empty()
+                || is_watched
                 || lifetime.is_some()
                 || options.max_use_count.is_some(),
             name: options.name,
             observers: options.observers,
-            keeps_holders,
-            leak_threshold,
+            is_watched,
             lifetime: lifetime.map(|longest| {
                 let jitter = options.max_lifetime_jitter.map_or(longest / 10, nanos);
                 (longest, jitter.min(longest))

@@ -8,6 +8,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::names::impl_names;
 use crate::shell::ask;
 use crate::{PoolDestroyReason, PoolError, PoolErrorCode};
 
@@ -164,35 +165,12 @@ pub enum PoolStep {
     Creating,
 }
 
-impl PoolStep {
-    /// All there are, in the order of their declaration.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use sfo_pool::PoolStep;
-    ///
-    /// let names: Vec<_> = PoolStep::ALL.iter().map(|step| step.name()).collect();
-    /// assert_eq!(names, ["idle", "waiting", "recycling", "creating"]);
-    /// ```
-    pub const ALL: &'static [Self] = &[Self::Idle, Self::Waiting, Self::Recycling, Self::Creating];
-
-    /// One word, in lower case, for a log or as the value of a label.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// assert_eq!(sfo_pool::PoolStep::Creating.name(), "creating");
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Waiting => "waiting",
-            Self::Recycling => "recycling",
-            Self::Creating => "creating",
-        }
-    }
-}
+impl_names!(PoolStep {
+    Idle: "idle",
+    Waiting: "waiting",
+    Recycling: "recycling",
+    Creating: "creating",
+});
 
 /// All observers of a pool.
 #[derive(Clone, Default)]

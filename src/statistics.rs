@@ -83,7 +83,7 @@ pub struct PoolStatistics {
     pub total: u64,
     /// How long those requests waited in line that had to and were given something.
     pub wait_times: PoolWaitTimes,
-    destroyed: [u64; PoolDestroyReason::EACH.len()],
+    destroyed: [u64; PoolDestroyReason::ALL.len()],
 }
 
 impl PoolStatistics {
@@ -106,7 +106,7 @@ impl PoolStatistics {
             creations_cancelled: tally.creations_cancelled,
             creation_time: Duration::from_nanos(tally.creation_time),
             total: (counts.total - counts.creating) as u64,
-            destroyed: PoolDestroyReason::EACH.map(|reason| tally.destroyed(reason)),
+            destroyed: tally.destroyed,
             wait_times: PoolWaitTimes(tally.waits),
         }
     }

@@ -3,8 +3,8 @@
 use super::bucket::Idle;
 use super::waiter::WaiterState;
 use super::{
-    BucketId, Effects, End, How, Index, Lane, Refusal, Scheduler, Slot, Stage, Standing, Ticket,
-    Waiter, WaiterId,
+    BucketId, Effects, End, How, Index, Lane, Refusal, Scheduler, Slot, Standing, Ticket, Waiter,
+    WaiterId,
 };
 use crate::PoolDestroyReason;
 
@@ -106,7 +106,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Result<Option<Lent<V>>, Refusal> {
         if let Some(refusal) = self.shut {
-            self.tally.open().turn_away(&mut Standing::New);
+            self.tally.open().end_early(None, &mut Standing::New, End::Refused);
             return Err(refusal);
         }
         let now = self.advance(now);
@@ -135,8 +135,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         }
         let now = self.advance(now);
         let found = self.find_idle(wish, now, serves)?;
-        self.tally.open().resume(standing);
-        self.tally.open().serve(standing, How::AtOnce);
+        self.tally.open().serve_at_once(standing);
         Some(self.lend_found(found, ticket, now, effects))
     }
 
@@ -153,7 +152,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) -> Result<Option<Lent<V>>, Refusal> {
         if let Some(refusal) = self.shut {
-            self.end_try(ticket, standing);
+            self.tally.open().end_early(ticket, standing, End::Refused);
             return Err(refusal);
         }
         let now = self.advance(now);
@@ -163,21 +162,12 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let own = self.find_newest(self.preferred(wish), now).filter(is_fresh);
         let found = own.or_else(|| self.find_stranger(wish, now, serves).filter(is_fresh));
         let Some(found) = found else {
-            self.end_try(ticket, standing);
+            self.tally.open().end_early(ticket, standing, End::Refused);
             return Ok(None);
         };
         let ticket = ticket.unwrap_or_else(|| self.next_ticket());
-        self.tally.open().resume(standing);
-        self.tally.open().serve(standing, How::AtOnce);
+        self.tally.open().serve_at_once(standing);
         Ok(Some(self.lend_found(found, ticket, now, effects)))
-    }
-
-    /// A request that waits for nothing has found nothing.
-    fn end_try(&mut self, ticket: Option<Ticket>, standing: &mut Standing) {
-        match ticket {
-            None => self.tally.open().turn_away(standing),
-            Some(_) => self.tally.open().fail(standing, End::Refused),
-        }
     }
 
     /// Takes an idle worker that fits, or joins the line and is served from there.
@@ -197,10 +187,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
             return Err(self.ended());
         }
         if let Some(refusal) = self.shut {
-            match entry.ticket {
-                None => self.tally.open().turn_away(entry.standing),
-                Some(_) => self.tally.open().fail(entry.standing, refusal.into()),
-            }
+            self.tally.open().end_early(entry.ticket, entry.standing, refusal.into());
             return Err(refusal);
         }
         let now = self.advance(now);
@@ -215,7 +202,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
         let (entered, scope) = match found {
             Some(found) => {
                 let lent = self.lend_found(found, ticket, now, effects);
-                self.tally.open().serve(entry.standing, How::AtOnce);
+                self.tally.open().serve_at_once(entry.standing);
                 (Entered::Lent(lent), Some(found.0))
             }
             None => {
@@ -321,8 +308,7 @@ impl<K: Eq, V, B> Scheduler<K, V, B> {
                 (Some((value, slot)), None)
             }
             Some(Grant::Create(mut slot)) => {
-                // It has not begun.
-                slot.set_stage(Stage::Granted);
+                slot.has_not_begun();
                 self.free(slot, None, effects);
                 (None, None)
             }

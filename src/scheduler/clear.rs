@@ -1,7 +1,7 @@
 //! Clearing: what is idle or queued goes at once, what is out as it comes back.
 
 use super::waiter::WaiterState;
-use super::{Effects, Refusal, Scheduler, Slot, Stage};
+use super::{Effects, Refusal, Scheduler, Slot};
 use crate::PoolDestroyReason::{self, Cleared};
 
 const PARKED: &str = "what was handed to a waiter is parked";
@@ -104,7 +104,7 @@ impl<K, V, B> Scheduler<K, V, B> {
                     effects.doom(value, slot, None);
                 }
                 WaiterState::Granted(mut slot) => {
-                    slot.set_stage(Stage::Granted);
+                    slot.has_not_begun();
                     self.close_slot(slot);
                 }
                 WaiterState::Queued | WaiterState::Refused(_) => {}

@@ -47,8 +47,9 @@ impl<K, V, B> Scheduler<K, V, B> {
     ) -> Option<Held> {
         let entry = self.records.entry_mut(slot.record?);
         entry.hold = Some(Hold { place, label: None, is_overdue: false });
-        let held = entry.held();
-        self.alert_of_hold(entry_end(&held, self.rules.hold_limit), effects);
+        let (held, due) =
+            (entry.held(), self.rules.hold_limit.and_then(|limit| entry.overdue_at(limit)));
+        self.alert_of_hold(due, effects);
         held
     }
 
@@ -77,11 +78,10 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// Finds those that have been out for too long by now, each once.
     pub(crate) fn find_overdue(&mut self, now: u64) -> Vec<Held> {
         let Some(limit) = self.rules.hold_limit else { return Vec::new() };
-        let is_late = |lent: u64| now.saturating_sub(lent) >= limit;
-        let late = self.records.entries_mut().filter(|entry| is_late(entry.record.lent));
+        let is_late = |entry: &&mut Entry| entry.overdue_at(limit).is_some_and(|due| due <= now);
+        let late = self.records.entries_mut().filter(is_late);
         let found = late.filter_map(|entry| {
-            let hold = entry.hold.as_mut().filter(|hold| !hold.is_overdue)?;
-            hold.is_overdue = true;
+            entry.hold.as_mut()?.is_overdue = true;
             entry.held()
         });
         found.collect()
@@ -90,14 +90,8 @@ impl<K, V, B> Scheduler<K, V, B> {
     /// When the next one will have been out for too long.
     pub(super) fn next_overdue(&self) -> Option<u64> {
         let limit = self.rules.hold_limit?;
-        let is_on_time = |entry: &&Entry| entry.hold.as_ref().is_some_and(|it| !it.is_overdue);
-        let on_time = self.records.entries().filter(is_on_time);
-        on_time.map(|entry| entry.record.lent.saturating_add(limit)).min()
+        self.records.entries().filter_map(|entry| entry.overdue_at(limit)).min()
     }
-}
-
-fn entry_end(held: &Option<Held>, limit: Option<u64>) -> Option<u64> {
-    Some(held.as_ref()?.since.saturating_add(limit?))
 }
 
 impl Entry {
@@ -105,5 +99,11 @@ impl Entry {
         let Hold { place, label, is_overdue } = self.hold.clone()?;
         let (id, since) = (self.record.id, self.record.lent);
         Some(Held { id, key: self.key.clone(), since, place, label, is_overdue })
+    }
+
+    /// When it will have been out for too long, if it is out and nobody was told so yet.
+    fn overdue_at(&self, limit: u64) -> Option<u64> {
+        self.hold.as_ref().filter(|hold| !hold.is_overdue)?;
+        Some(self.record.lent.saturating_add(limit))
     }
 }

@@ -31,13 +31,14 @@ impl<K, V, B> Scheduler<K, V, B> {
         effects: &mut Effects<K, V, B>,
     ) {
         if self.is_elaborate {
-            self.note_rest(bucket, record, effects);
+            self.note_and_fall_back(bucket, record, effects);
         } else {
             self.fall_back_to_limits(bucket, effects);
         }
     }
 
-    fn note_rest(
+    /// The same where there is more to see to.
+    fn note_and_fall_back(
         &mut self,
         bucket: BucketId,
         record: Option<Index>,

@@ -67,7 +67,7 @@ impl Stamp {
 
     pub(super) fn reason(self) -> PoolDestroyReason {
         let number = self.0 >> STAGE_BITS & ((1 << REASON_BITS) - 1);
-        let reason = PoolDestroyReason::EACH.get(number as usize);
+        let reason = PoolDestroyReason::ALL.get(number as usize);
         reason.copied().unwrap_or_default()
     }
 }
@@ -81,7 +81,7 @@ fn a_stamp_says_what_it_was_made_of() {
             let stamp = Stamp::new(generation, stage);
             let made = (stamp.generation(), stamp.stage(), stamp.reason());
             assert_eq!(made, (generation, stage, PoolDestroyReason::default()));
-            for reason in PoolDestroyReason::EACH {
+            for &reason in PoolDestroyReason::ALL {
                 let stamp = stamp.because(PoolDestroyReason::Invalidated).because(reason);
                 let made = (stamp.generation(), stamp.stage(), stamp.reason());
                 assert_eq!(made, (generation, stage, reason));

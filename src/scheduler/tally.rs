@@ -1,8 +1,6 @@
 //! What has happened so far, counted where it happens.
 
-use std::iter::Sum;
-
-use super::{Refusal, Scheduler, Slot, Stage};
+use super::{Refusal, Scheduler, Slot, Stage, Ticket};
 use crate::PoolDestroyReason;
 use crate::histogram::Histogram;
 
@@ -70,7 +68,8 @@ pub(crate) struct Tally {
     pub(crate) creations_cancelled: u64,
     /// What all creations took that have brought a worker, in nanoseconds.
     pub(crate) creation_time: u64,
-    destroyed: [u64; PoolDestroyReason::EACH.len()],
+    /// By their reasons.
+    pub(crate) destroyed: [u64; PoolDestroyReason::ALL.len()],
     /// How long requests waited that were given something, in nanoseconds.
     pub(crate) waits: Histogram,
 }
@@ -89,10 +88,6 @@ impl Tally {
         self.ends[end as usize]
     }
 
-    pub(crate) fn destroyed(&self, reason: PoolDestroyReason) -> u64 {
-        self.destroyed[reason as usize]
-    }
-
     fn end(&mut self, end: End) {
         self.ends[end as usize] += 1;
     }
@@ -108,7 +103,7 @@ impl Tally {
     }
 
     /// A request was turned away before it had a ticket.
-    pub(super) fn turn_away(&mut self, standing: &mut Standing) {
+    fn turn_away(&mut self, standing: &mut Standing) {
         self.ticketless += 1;
         self.end(End::Refused);
         *standing = Standing::Over;
@@ -140,6 +135,20 @@ impl Tally {
         *standing = Standing::Served(how);
     }
 
+    /// A request is lent an idle worker, be it that it was served in vain before.
+    pub(super) fn serve_at_once(&mut self, standing: &mut Standing) {
+        self.resume(standing);
+        self.serve(standing, How::AtOnce);
+    }
+
+    /// A request has ended without a worker; without a ticket it was turned away at the door.
+    pub(super) fn end_early(&mut self, ticket: Option<Ticket>, standing: &mut Standing, end: End) {
+        match ticket {
+            None => self.turn_away(standing),
+            Some(_) => self.fail(standing, end),
+        }
+    }
+
     /// A request has ended without a worker.
     pub(super) fn fail(&mut self, standing: &mut Standing, end: End) {
         self.resume(standing);
@@ -148,6 +157,25 @@ impl Tally {
             self.end(end);
             *standing = Standing::Over;
         }
+    }
+
+    /// Adds what another part of the pool has counted.
+    fn add(&mut self, part: &Self) {
+        let numbers = [
+            (&mut self.ticketless, part.ticketless),
+            (&mut self.in_progress, part.in_progress),
+            (&mut self.after_waiting, part.after_waiting),
+            (&mut self.by_creation, part.by_creation),
+            (&mut self.created, part.created),
+            (&mut self.creations_failed, part.creations_failed),
+            (&mut self.creations_cancelled, part.creations_cancelled),
+            (&mut self.creation_time, part.creation_time),
+        ];
+        let ends = self.ends.iter_mut().zip(part.ends);
+        let destroyed = self.destroyed.iter_mut().zip(part.destroyed);
+        let all = numbers.into_iter().chain(ends).chain(destroyed);
+        all.for_each(|(number, more)| *number += more);
+        self.waits.add(&part.waits);
     }
 }
 
@@ -162,31 +190,6 @@ impl LazyTally {
     }
 }
 
-impl<'a> Sum<&'a Tally> for Tally {
-    fn sum<I: Iterator<Item = &'a Tally>>(all: I) -> Self {
-        let mut sum = Self::default();
-        for part in all {
-            let numbers = [
-                (&mut sum.tickets, part.tickets),
-                (&mut sum.ticketless, part.ticketless),
-                (&mut sum.in_progress, part.in_progress),
-                (&mut sum.after_waiting, part.after_waiting),
-                (&mut sum.by_creation, part.by_creation),
-                (&mut sum.created, part.created),
-                (&mut sum.creations_failed, part.creations_failed),
-                (&mut sum.creations_cancelled, part.creations_cancelled),
-                (&mut sum.creation_time, part.creation_time),
-            ];
-            let ends = sum.ends.iter_mut().zip(part.ends);
-            let destroyed = sum.destroyed.iter_mut().zip(part.destroyed);
-            let all = numbers.into_iter().chain(ends).chain(destroyed);
-            all.for_each(|(number, more)| *number += more);
-            sum.waits.add(&part.waits);
-        }
-        sum
-    }
-}
-
 impl From<Refusal> for End {
     fn from(refusal: Refusal) -> Self {
         match refusal {
@@ -198,9 +201,12 @@ impl From<Refusal> for End {
 }
 
 impl<K, V, B> Scheduler<K, V, B> {
-    pub(crate) fn tally(&self) -> Tally {
-        let tally = self.tally.0.as_deref().cloned().unwrap_or_default();
-        Tally { tickets: self.last_ticket, ..tally }
+    /// Adds what has been counted here.
+    pub(crate) fn add_tally(&self, sum: &mut Tally) {
+        sum.tickets += self.last_ticket;
+        if let Some(tally) = &self.tally.0 {
+            sum.add(tally);
+        }
     }
 
     /// A request whose worker is not ready yet is in progress.

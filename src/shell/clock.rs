@@ -30,6 +30,12 @@ impl Clock {
         if self.is_needed { self.read() } else { 0 }
     }
 
+    /// The time as [`now`](Self::now) tells it, and as it is, at one look.
+    pub(super) fn times(&self) -> (u64, u64) {
+        let time = self.read();
+        (if self.is_needed { time } else { 0 }, time)
+    }
+
     /// The time, whether an option needs it or not.
     #[allow(clippy::disallowed_methods, reason = "this is the place that may")]
     pub(super) fn read(&self) -> u64 {

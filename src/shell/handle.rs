@@ -13,7 +13,7 @@ use super::watch::sorted;
 use super::{BookEffects, Books, Shell, Trade};
 use crate::error::invalid_config;
 use crate::limits::{Limits, limit};
-use crate::scheduler::{ClearId, Counts};
+use crate::scheduler::{ClearId, Counts, Tally};
 use crate::{PoolOutstanding, PoolResult, PoolRetained, PoolStatistics, PoolStatus};
 
 /// A pool's hold on its shells. Guards share them, but not this: when the pool is dropped, idle
@@ -140,12 +140,12 @@ impl<T: Trade> Handle<T> {
     }
 
     pub(crate) fn statistics(&self) -> PoolStatistics {
-        let mut parts = Vec::with_capacity(self.parts.len());
+        let (mut tally, mut counts) = (Tally::default(), Counts::default());
         Lock::with_all(self.parts.iter().map(|part| &part.books), |books| {
-            parts.push((books.tally(), books.counts()));
+            books.add_tally(&mut tally);
+            counts = [counts, books.counts()].into_iter().sum();
         });
-        let tally = parts.iter().map(|(tally, _)| tally).sum();
-        PoolStatistics::new(tally, parts.iter().map(|(_, counts)| *counts).sum())
+        PoolStatistics::new(tally, counts)
     }
 
     pub(crate) fn outstanding(&self) -> Vec<PoolOutstanding> {

@@ -51,10 +51,8 @@ impl<T: Trade> Loan<T> {
         let Held { unit, slot, shell } = self.0.take().expect(HELD);
         let Filed { worker, key } = unit;
         let (worker, slot) = (Fragile::new(worker), slot.because(Reason::Detached));
-        if shell.is_watched {
-            shell.returned(&slot);
-            shell.gone(&slot);
-        }
+        shell.returned(&slot);
+        shell.gone(&slot);
         let mut aftermath = shell.free(slot);
         aftermath.run(|| drop(key));
         // The last one out drops the factory.
@@ -65,9 +63,7 @@ impl<T: Trade> Loan<T> {
     /// Destroys the worker, well or not.
     pub(crate) fn discard(mut self) {
         let Held { unit, slot, shell } = self.0.take().expect(HELD);
-        if shell.is_watched {
-            shell.returned(&slot);
-        }
+        shell.returned(&slot);
         let mut aftermath = shell.destroy(unit, slot.because(Reason::Discarded));
         aftermath.run(|| drop(shell));
         aftermath.resume();

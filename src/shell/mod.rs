@@ -91,7 +91,7 @@ impl<T: Trade> Shell<T> {
             clock: Clock::new(rules.idle_timeout.is_some() || limits.policy.needs_clock()),
             fresh_for: limits.policy.recycle_after.unwrap_or(u64::MAX),
             policy: Arc::clone(&limits.policy),
-            is_watched: limits.policy.is_watched(),
+            is_watched: limits.policy.is_watched,
             invalid: limits.invalid,
             books: Lock::new(Scheduler::new(rules, sole)),
             keeper,

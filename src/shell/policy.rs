@@ -23,10 +23,8 @@ pub(crate) struct Policy {
     /// What the pool is called.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) observers: Observers,
-    /// Whether it is kept who holds what.
-    pub(crate) keeps_holders: bool,
-    /// After how many nanoseconds a worker has been out for too long.
-    pub(crate) leak_threshold: Option<u64>,
+    /// Whether anybody wants to know who gets what.
+    pub(crate) is_watched: bool,
     /// How many nanoseconds a worker lives, and by how many less at random; `None`: for ever.
     pub(crate) lifetime: Option<(u64, u64)>,
 }
@@ -53,7 +51,6 @@ impl Policy {
             && self.recycle_after.is_none()
             && self.lifetime.is_none()
             && self.name.is_none()
-            && !self.is_watched()
             && !(self.keeps_on_panic || self.keeps_records || self.creates_apart);
         if is_plain { Self::plain() } else { Arc::new(self) }
     }
@@ -61,11 +58,6 @@ impl Policy {
     /// How long a new worker may live.
     pub(super) fn span(&self) -> u64 {
         self.lifetime.map_or(u64::MAX, |(longest, less)| longest - fastrand::u64(..=less))
-    }
-
-    /// Whether anybody wants to know who gets what.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.keeps_holders || !self.observers.is_empty()
     }
 
     /// Whether an option needs the time on the way of every request.

@@ -397,9 +397,7 @@ impl<'a, T: Trade> Pursuit<'a, T> {
         aftermath.run(|| drop(mem::replace(&mut self.request, Request::Any)));
         let loan = aftermath.resume_instead_of(loan);
         self.account.close();
-        if self.shell.is_watched {
-            self.shell.acquired(&loan, self.caller, step);
-        }
+        self.shell.acquired(&loan, self.caller, step);
         loan
     }
 }

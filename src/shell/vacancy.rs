@@ -74,7 +74,7 @@ impl<T: Trade> Vacancy<T> {
         let class = for_any.then(|| Hashed::new(T::Key::clone(&key), &shell.hasher));
         let mut spare_key = Fragile::new(class.as_ref().map(|class| T::Key::clone(&class.key)));
         let bucket = class.as_ref().map(|class| (class.hash, &*class.key));
-        let (now, ended) = (shell.clock.now(), shell.clock.read());
+        let (now, ended) = shell.clock.times();
         let took = self.begun.map_or(0, |begun| ended.saturating_sub(begun));
         let life = shell.life(&key);
         let name = life.as_ref().filter(|_| shell.is_watched).map(|it| (it.id, it.key.clone()));
@@ -105,10 +105,7 @@ impl<T: Trade> Vacancy<T> {
         let (birth, question) = match told {
             Ok(told) => told,
             Err(panic) => {
-                let end = ask(|| {
-                    shell.give_up((unit, class, spare_key), name, Reason::Panicked, errands);
-                });
-                drop(end);
+                drop(shell.give_up((unit, class, spare_key), name, Reason::Panicked, errands));
                 panic.resume_now()
             }
         };
@@ -125,15 +122,17 @@ impl<T: Trade> Vacancy<T> {
                 Filled::Loan(errands.run_before(loan))
             }
             (Birth::Full, Some(class)) => {
-                shell.give_up((unit, spare_key), name, Reason::Surplus, errands);
+                shell.give_up((unit, spare_key), name, Reason::Surplus, errands).resume();
                 Filled::Full(self.slot.take().expect(HELD), class)
             }
             (Birth::Full | Birth::Outdated, class) => {
-                shell.give_up((unit, class, spare_key), name, Reason::Invalidated, errands);
+                shell
+                    .give_up((unit, class, spare_key), name, Reason::Invalidated, errands)
+                    .resume();
                 Filled::Outdated(self)
             }
             (Birth::Refused(refusal), class) => {
-                shell.give_up((unit, class, spare_key), name, Reason::Cleared, errands);
+                shell.give_up((unit, class, spare_key), name, Reason::Cleared, errands).resume();
                 Filled::Refused(refusal)
             }
         }
@@ -161,14 +160,14 @@ impl<T: Trade> Shell<T> {
         name: Option<(u64, Option<Arc<str>>)>,
         reason: Reason,
         mut errands: Errands<'_, T>,
-    ) {
+    ) -> Aftermath {
         let mut aftermath = Aftermath::default();
         aftermath.run(|| drop(unwelcome));
         if let Some((id, key)) = name {
             self.tell_of_end(id, key.as_deref(), reason);
         }
         aftermath.then(errands.run());
-        aftermath.resume();
+        aftermath
     }
 }
 

@@ -88,7 +88,7 @@ impl<'a, T: Trade> Future for Waiting<'a, T> {
             return Poll::Pending;
         }
         let shell = self.shell;
-        let times = (shell.clock.now(), shell.clock.read());
+        let times = shell.clock.times();
         // Whoever stands in a line is in progress.
         let mut standing = Standing::InProgress;
         let collect = |books: &mut Books<T>| books.collect(self.id, &mut standing, times);

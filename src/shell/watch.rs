@@ -75,6 +75,9 @@ impl<T: Trade> Shell<T> {
     /// A request has its worker.
     #[cold]
     pub(super) fn acquired(self: &Arc<Self>, loan: &Loan<T>, caller: Caller, step: PoolStep) {
+        if !self.is_watched {
+            return;
+        }
         let mut errands = self.errands();
         let effects = &mut errands.effects;
         let held = self.books.with(|books| books.hold(loan.slot(), caller.place, effects));
@@ -88,6 +91,9 @@ impl<T: Trade> Shell<T> {
     /// A guard gives its worker back.
     #[cold]
     pub(super) fn returned(&self, slot: &Slot) {
+        if !self.is_watched {
+            return;
+        }
         let Some(held) = self.books.with(|books| books.let_go(slot)) else { return };
         let (key, time) = (held.key.as_deref(), self.since(held.since));
         // One at a time, for each may panic.
@@ -113,7 +119,7 @@ impl<T: Trade> Shell<T> {
 
     /// Warns of whoever holds a worker for too long, once.
     pub(super) fn warn_of_overdue(&self) {
-        if self.policy.leak_threshold.is_none() {
+        if !self.is_watched {
             return;
         }
         let now = self.clock.read();

@@ -1,8 +1,7 @@
 //! What the scheduler should have counted, counted a second time by the world.
 
 use super::world::World;
-use crate::PoolDestroyReason;
-use crate::scheduler::{End, How, Standing};
+use crate::scheduler::{End, How, Standing, Tally};
 
 /// What has happened in a world.
 #[derive(Debug, Default)]
@@ -29,7 +28,8 @@ const ENDS: [End; 5] = [End::Refused, End::Cleared, End::TimedOut, End::Failed, 
 
 impl World {
     pub(super) fn check_tally(&self) {
-        let (tally, expected) = (self.scheduler.tally(), &self.expected);
+        let (mut tally, expected) = (Tally::default(), &self.expected);
+        self.scheduler.add_tally(&mut tally);
         let in_progress = self.waiting.len() + self.creating.len();
         assert_eq!(tally.in_progress, in_progress as u64);
         assert_eq!(tally.started(), expected.started);
@@ -49,8 +49,7 @@ impl World {
         assert_eq!(tally.created, expected.created);
         assert_eq!(tally.creations_failed, expected.creations_failed);
         assert_eq!(tally.creations_cancelled, 0);
-        let destroyed: u64 =
-            PoolDestroyReason::EACH.map(|reason| tally.destroyed(reason)).into_iter().sum();
+        let destroyed: u64 = tally.destroyed.iter().sum();
         assert_eq!(destroyed, expected.destroyed);
         let there = self.scheduler.slots - self.scheduler.creating;
         assert_eq!(tally.created, there as u64 + destroyed, "every worker is somewhere");
